@@ -22,7 +22,7 @@ from simpleautodiff.errors import (
     match_numpy_error,
 )
 from simpleautodiff.rules.array.dtypes import astype, dtype_of
-from simpleautodiff.rules.asked import note_answer
+from simpleautodiff.rules.decisions import note_answer
 from simpleautodiff.values.other_arrays import Foreign, is_foreign, wrap_foreign
 from simpleautodiff.values.pytree import flatten, map_leaves
 

@@ -34,8 +34,8 @@ from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
-from simpleautodiff.rules.asked import askable, note_answer
 from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.decisions import as_operand, note_answer
 from simpleautodiff.rules.row import UFUNCS, add_kinks
 from simpleautodiff.rules.scalar.arithmetic import floor_divide, mod, mul, power
 from simpleautodiff.rules.scalar.complex_parts import conj
@@ -79,12 +79,12 @@ def _ldexp(x: Any, n: Any, times: Function = mul) -> Any:
 
 def _fmod(x: Any, y: Any) -> Any:
     """Return the remainder with the sign of x."""
-    return where_row(askable(x) < 0, -mod(-x, absolute(y)), mod(x, absolute(y)))
+    return where_row(as_operand(x) < 0, -mod(-x, absolute(y)), mod(x, absolute(y)))
 
 
 def _heaviside(x: Any, y: Any) -> Any:
     """Return 0 below 0, 1 above it, and y at it."""
-    return where_row(askable(x) == 0, y, (sign(x) + 1) / 2)
+    return where_row(as_operand(x) == 0, y, (sign(x) + 1) / 2)
 
 
 def _modf(x: Any) -> tuple[Any, Any]:

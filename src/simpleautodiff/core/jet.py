@@ -5,8 +5,8 @@ is the paper's v and v̇. Every operation follows from the chain rule and Leibni
 
     v' = Σ over arguments u of (∂v/∂u) u',   so   v⁽ᵐ⁺¹⁾ = Σ Σⱼ C(m, j) (∂v/∂u)⁽ʲ⁾ u⁽ᵐ⁺¹⁻ʲ⁾,
 
-where ∂v/∂u is the row's own rule evaluated on jets: rows need nothing extra for Taylor mode, the
-cost grows polynomially with n, and nothing is remembered of the past, so a loop of any length
+where ∂v/∂u is the row's own rule evaluated on jets. So rows need nothing extra for Taylor mode and
+the cost grows polynomially with n. A jet does not refer to its arguments, so a loop of any length
 needs constant memory.
 """
 
@@ -59,7 +59,7 @@ class JetLevel(Level):
 class LazyLevel(Level):
     """The level of jets inside a rule: their derivatives are computed when asked for.
 
-    The rule of sin asks for cos, whose rule asks for sin, ...; each asks for one order less.
+    The rule of sin evaluates cos, whose rule evaluates sin, and so on, each to one order less.
     """
 
     def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Jet:
@@ -95,7 +95,7 @@ class Jet(Traced):
         return self.higher[n - 1]
 
     def lazily(self) -> Jet:
-        """Return this jet for use inside a rule."""
+        """Return a lazy copy of this jet, for use inside a rule."""
         assert isinstance(self.level, JetLevel)
         return Jet(self.value, self.higher, self.level.lazy)
 
@@ -116,7 +116,7 @@ class Jet(Traced):
         if derivative is ZERO or slope is ZERO:
             return ZERO
         if isinstance(slope, Linear):
-            slope = filled(slope.push(filled(derivative)))  # the map depends on jets, if at all
+            slope = filled(slope.push(filled(derivative)))  # a map may itself depend on jets
             derivative = None
         if _is_jet(slope, self.level):
             slope = slope.nth(j)
@@ -139,7 +139,7 @@ class Jet(Traced):
 
 
 def _forgetful(arg: Any) -> Any:
-    """Return an argument of a root, for its square, which asks no further back."""
+    """Return an argument of a root without its own history, which the square does not need."""
     return Jet(arg.value, arg.higher, arg.level) if type(arg) is Jet else arg
 
 

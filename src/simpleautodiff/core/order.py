@@ -67,7 +67,7 @@ def execution_order(*outputs: Node) -> list[Node]:
 
 
 def ends(nodes: Sequence[Node]) -> list[Node]:
-    """Return the nodes that none of the others was computed from."""
+    """Return the nodes from which none of the others was computed."""
     used = {parent for node in nodes for parent in node.parent_nodes}
     return [node for node in nodes if node not in used]
 
@@ -89,7 +89,7 @@ def connected(some: Iterable[Node]) -> list[Node]:
 
 
 def check_node(node: object) -> Node:
-    """Refuse to walk from what is no node."""
+    """Refuse to walk from something that is not a node."""
     if not isinstance(node, Node):
         raise ArgumentError(f"a graph is walked from a Node, got {node!r}: wrap it in Node(...)")
     return node

@@ -1,4 +1,4 @@
-"""The reverse sweep as far as it meets arrays: with as few passes over large ones as can be."""
+"""The reverse sweep for arrays: adjoints are added in place, and multiplications are merged."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from simpleautodiff.fast.memory_pool import (
     unbuffered,
 )
 
-ROOM = {4: 2.0**16, 8: 2.0**32, 16: 2.0**32}  # numbers up to this, and over 1 by it, can wait
+ROOM = {4: 2.0**16, 8: 2.0**32, 16: 2.0**32}  # factors between 1/this and this can be deferred
 
 
-# A contribution to an adjoint: an array; a number it is to be multiplied by; whether nobody else
-# has the array; whether it is, or is a view of, the adjoint it comes from. There are many, and a
-# plain tuple is made in a fifth of the time that one with names takes.
+# A contribution to an adjoint: an array; a factor still to be multiplied; whether nothing else
+# refers to the array; whether it is, or is a view of, the adjoint it comes from. There are many,
+# and creating a plain tuple takes a fifth of the time of a named one.
 Term = tuple[Any, float, bool, bool]
 NUMPY = {np.ndarray, np.float64}
 DIVISORS = {*NUMPY, float, int}
@@ -39,7 +39,7 @@ NOTHING: Term = (ZERO, 1.0, False, False)
 
 
 def _count_alone() -> int:
-    """Return the count of references to what one variable has, as the function itself sees it."""
+    """Return the reference count of an object that only one variable refers to."""
     array = np.empty(0)
     return getrefcount(array)
 
@@ -48,13 +48,13 @@ ALONE = _count_alone()
 
 
 class Scaled:
-    """A large array and the number that it is still to be multiplied by: an adjoint on its way.
+    """An adjoint as a large array and a factor by which it is still to be multiplied.
 
-    Most numbers meet another before the array is needed; multiplying them is one pass less.
+    Most factors are combined with another before the array is needed, which saves a pass over it.
     """
 
     __slots__ = ("array", "factor")
-    __array_ufunc__ = None  # an array leaves the sum to this class
+    __array_ufunc__ = None  # makes NumPy call `__radd__` below
 
     def __init__(self, array: Any, factor: float) -> None:
         self.array = array
@@ -68,31 +68,31 @@ class Scaled:
 
 @cache
 def _pull_of(primitive: Primitive, rule: LinearRule) -> Any:
-    """Return how an adjoint is pulled back through a linear rule."""
+    """Return the function that pulls an adjoint back through a linear rule."""
     faster = FASTER_PULLS.get(primitive.name) if primitive.listed else None
     return faster(rule.pull) if faster else rule.pull
 
 
 class ArraySweep:
-    """A reverse sweep as far as it meets arrays.
+    """The part of a reverse sweep that handles arrays.
 
-    What was broadcast has to be added up. An adjoint that was computed here, so that nobody else
-    has it, is `owned`: further terms are added to it in place. In a sweep that is done `once`,
-    numbers wait beside large arrays (`Scaled`) until these are needed.
+    An adjoint that was computed here, so that nothing else refers to it, is `owned`: further terms
+    are added to it in place. In the last sweep (`once`), factors of large arrays are deferred
+    (`Scaled`) until the arrays are needed.
     """
 
     def __init__(self, tape: Sequence[Node], bar: list[Any], once: bool) -> None:
         self.tape = tape
-        self.masks: bool | None = None  # whether structural zeros have to be told from others
+        self.masks: bool | None = None  # whether structural zeros must be tracked; None: unknown
         self.bar = bar
         self.once = once
         self.owned: set[int] = set()
         self.rows = tuple([TABLE[name] for name in ("add", "sub", "mul", "div")])
 
     def pull_small(self, node: Node, adjoint: Any) -> None:
-        """Carry back an adjoint of few numbers, or of another kind than NumPy's.
+        """Carry back a small adjoint, or one that is not NumPy's.
 
-        What it takes beside NumPy's work counts here, so the commonest rows are written out.
+        Here Python's overhead dominates NumPy's work, so the commonest rows are written out.
         """
         primitive, args = node.primitive, node.args
         added, subtracted, multiplied, divided = self.rows
@@ -142,7 +142,7 @@ class ArraySweep:
         return True
 
     def _pull_argument(self, node: Node, k: int, adjoint: Any, values: Sequence[Any]) -> Any:
-        """Return the contribution of a small adjoint to an argument, by its rule."""
+        """Return the contribution of a small adjoint to one argument, from its rule."""
         primitive: Any = node.primitive
         rule = primitive.partials[k]
         if type(rule) is LinearRule:
@@ -163,15 +163,15 @@ class ArraySweep:
         return adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
 
     def _pull_of(self, primitive: Primitive, rule: LinearRule, arg: Node) -> Any:
-        """Return how an adjoint is pulled back through a linear rule."""
+        """Return the function that pulls an adjoint back through a linear rule."""
         if primitive.name in UNMASKED and not self._needs_masks(arg):
             return UNMASKED[primitive.name]
         return _pull_of(primitive, rule)
 
     def _needs_masks(self, arg: Node) -> bool:
-        """Tell whether the adjoint of a node may meet a slope that is infinite or nan.
+        """Tell whether the adjoint of a node may be multiplied by a slope that is infinite or nan.
 
-        Then zeros of elements that do not count have to be told from others. Inputs have no slopes.
+        Then structural zeros must be told from other zeros. Inputs have no slopes.
         """
         if arg.primitive is None:
             return False
@@ -196,13 +196,13 @@ class ArraySweep:
         bar[i] = term
 
     def pull_large(self, node: Node, adjoint: Any, factor: float) -> None:
-        """Carry back an adjoint of many numbers, with as few new arrays as can be."""
+        """Carry back a large adjoint with as few new arrays as possible."""
         args, rules = node.args, node.primitive.partials  # type: ignore[union-attr]
         parents = _FIRST
         if len(args) > 1:
             parents = [k for k, arg in enumerate(args) if type(arg) is Node]
         values: tuple[Any, ...] | None = None
-        spare = self.once and node.index in self.owned  # nobody else has this adjoint
+        spare = self.once and node.index in self.owned  # nothing else refers to this adjoint
         for k in parents:
             rule, last = rules[k], spare and k == parents[-1]
             if type(rule) is not int:
@@ -216,7 +216,7 @@ class ArraySweep:
             spare = spare and not (stays and term[3])
 
     def _term(self, node: Node, k: int, adjoint: Term, values: tuple[Any, ...]) -> Term:
-        """Return a contribution; where the adjoint is not needed again, it takes its place."""
+        """Return a contribution; it reuses the adjoint's memory if that is not needed again."""
         primitive: Any = node.primitive
         rule = primitive.partials[k]
         array, factor, spare, _ = adjoint
@@ -227,7 +227,7 @@ class ArraySweep:
             if add and self._add_in_place(add, arg, adjoint, values):
                 return NOTHING
             if not rule.moves and 0 in array.strides:
-                array = array.copy()  # products of matrices are slow where elements are one
+                array = array.copy()  # matrix products are slow with strides of 0
             pull_back = self._pull_of(primitive, rule, arg)
             pulled = pull_back(array, *values)
             if isinstance(pulled, PartialAdjoint):
@@ -235,7 +235,7 @@ class ArraySweep:
             new = has_own_memory(pulled) and getrefcount(pulled) == ALONE
             return (pulled, factor, new, not new)
         place = array if spare else None
-        if primitive is not self.rows[2]:  # whose slopes are there already
+        if primitive is not self.rows[2]:  # the slopes of this row are existing arrays
             waiting = self._defer_number(node, k, adjoint, values)
             if waiting is not None:
                 return waiting
@@ -257,9 +257,9 @@ class ArraySweep:
     def _defer_number(
         self, node: Node, k: int, adjoint: Term, values: tuple[Any, ...]
     ) -> Term | None:
-        """Take the slope for the product, if the adjoint is one number, over and over, that waits.
+        """Return the slope with a deferred factor, if all elements of the adjoint are one number.
 
-        Larger slopes are better computed in blocks, for which the operand may have room.
+        Larger slopes are better computed in blocks, which can reuse the memory of the operand.
         """
         array, factor, _, _ = adjoint
         if not self.once or array.size > 2 * LIMITS.block or any(array.strides):
@@ -271,7 +271,7 @@ class ArraySweep:
         return None
 
     def _multiply_by_number(self, adjoint: Term, slope: float) -> Term:
-        """Multiply an adjoint by a number: that waits, if it can."""
+        """Multiply an adjoint by a number, deferred if possible."""
         array, factor, spare, _ = adjoint
         if slope == 1:
             return (array, factor, spare, True)
@@ -283,7 +283,7 @@ class ArraySweep:
         return (product, 1.0, True, spare)
 
     def _add_large(self, arg: Node, term: Term) -> bool:
-        """Add a contribution to the adjoint of a parent; tell whether its array stays there."""
+        """Add a contribution to the adjoint of a parent; tell whether its array is used there."""
         array, factor, new, _ = term
         if not _same_layout(array, arg.value):
             array, new = fit_quickly(array, arg.value), False
@@ -299,9 +299,9 @@ class ArraySweep:
         return True
 
     def _add(self, i: int, old: Any, array: Any, factor: float, new: bool) -> bool:
-        """Add a term to an adjoint; in place, if one of them is nobody else's.
+        """Add a term to an adjoint, in place if nothing else refers to one of them.
 
-        Returns whether the array of the term stays there.
+        Returns whether the array of the term is used for the sum.
         """
         before, of_old = (old.array, old.factor) if type(old) is Scaled else (old, 1.0)
         if type(before) is not np.ndarray or not _same_layout(array, before):
@@ -314,7 +314,7 @@ class ArraySweep:
             return True
         owned = i in self.owned
         place = before if owned else array if new else POOL.output_like(before)
-        if abs(factor) <= abs(of_old):  # the other way round might overflow
+        if abs(factor) <= abs(of_old):  # the opposite ratio might overflow
             total = add_scaled(before, array, factor / of_old, place, new)
         else:
             total = add_scaled(array, before, of_old / factor, place, owned)
@@ -324,7 +324,7 @@ class ArraySweep:
         return total is array
 
     def _add_in_place(self, add: Any, arg: Node, term: Term, values: Sequence[Any]) -> bool:
-        """Add the adjoint of a few elements of a large array in place, if that can be done."""
+        """Add the adjoint of a few elements of a large array in place, if possible."""
         like, i = arg.value, arg.index
         adjoint, factor, spare, _ = term
         if type(like) is not np.ndarray or like.size <= LIMITS.small:
@@ -352,7 +352,7 @@ class ArraySweep:
         return True
 
     def settle(self, i: int, adjoint: Scaled) -> None:
-        """Carry out what has waited for an input."""
+        """Apply the deferred factor of the adjoint of an input."""
         self.bar[i] = scale(adjoint.array, adjoint.factor, i in self.owned)
 
     def pull_partial(self, node: Node, adjoint: PartialAdjoint) -> None:
@@ -378,7 +378,7 @@ class ArraySweep:
     def _terms_if_finite(self, node: Node, adjoint: PartialAdjoint) -> list[tuple[int, Any]] | None:
         """Return the contributions of a large adjoint as if it had no structural zeros.
 
-        They are zeros all the same, if all is finite; None where something is not.
+        If everything is finite, structural zeros stay 0 by themselves; otherwise return None.
         """
         array, primitive, values = adjoint.array, node.primitive, node.values()
         assert primitive is not None
@@ -408,10 +408,10 @@ class ArraySweep:
 def _multiply_by_blocks(
     node: Node, k: int, adjoint: Any, values: tuple[Any, ...], product: Any
 ) -> Any | None:
-    """Multiply an adjoint by a slope that has to be computed, in blocks that the caches hold.
+    """Multiply an adjoint by a slope, computing both in blocks that fit into the caches.
 
-    The product goes into an array that is free for it, if there is one. None says that the slope is
-    no array, or one that is there already, or not one of each number.
+    The result is written to `product` if that is given. None is returned if the slope is no array,
+    is an existing array, or is not elementwise.
     """
     primitive = node.primitive
     assert primitive is not None
@@ -422,7 +422,7 @@ def _multiply_by_blocks(
         [_same_layout(x, adjoint) or type(x) is float or type(x) is int for x in given]
     ):
         return None
-    part, masks = None, []  # a product of which only some elements exist, and which of each block
+    part, masks = None, []  # a partial product, and the mask of each block
     for block in blocks(adjoint, LIMITS.block):
         v, *xs = [x[block] if type(x) is np.ndarray else x for x in given]
         slope = primitive.partial(k, v, tuple(xs))
@@ -446,7 +446,7 @@ def _multiply_by_blocks(
 
 
 def scale(array: Any, factor: float, spare: bool = False) -> Any:
-    """Multiply by a number that has waited; in place, if nobody needs the array again."""
+    """Multiply by a deferred factor; in place if the array is not needed again."""
     if factor == 1:
         return array
     return (
@@ -457,16 +457,16 @@ def scale(array: Any, factor: float, spare: bool = False) -> Any:
 
 
 def _can_defer(factor: float, array: Any) -> bool:
-    """Tell whether a number may be multiplied later: no element gets too large or small by it.
+    """Tell whether a multiplication can be deferred without overflow or underflow.
 
-    The array may be multiplied by the ratio of two such numbers, for which float16 has no room.
+    The array may later be multiplied by the ratio of two factors, for which float16 has no room.
     """
     most = ROOM.get(array.dtype.itemsize, 1.0) if array.dtype.kind == "f" else 1.0
     return 1 / most < abs(factor) < most
 
 
 def _same_layout(a: Any, b: Any) -> bool:
-    """Tell whether two arrays have the same shape and kind."""
+    """Tell whether two arrays have the same shape and dtype."""
     if type(a) is not np.ndarray or type(b) is not np.ndarray:
         return False
     return a.shape == b.shape and a.dtype is b.dtype

@@ -1,6 +1,6 @@
-"""Wrapping functions with a short way for the frequent cases; all others go by `apply`.
+"""Wrapping functions with a fast path for frequent cases; all others go through `apply`.
 
-A short way does what `apply` and the level's `record` would do, without calling them.
+A fast path does what `apply` and the level's `record` would do, without calling them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _new = object.__new__
 
 
 def wrap(primitive: Primitive) -> Callable[..., Any]:
-    """Make the wrapping function of a primitive, with a short way for the most frequent case."""
+    """Make the wrapping function of a primitive, with a fast path for the most frequent case."""
     match primitive.arity:
         case 1:
             return _wrap_unary(primitive)
@@ -42,13 +42,13 @@ def wrap(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _faster(primitive: Primitive) -> Callable[..., Any]:
-    """Return what computes the values of a primitive."""
+    """Return the function that computes the values of a primitive."""
     faster = FASTER.get(primitive.name)
     return faster(primitive.compute) if faster else primitive.compute
 
 
 def _restate(primitive: Primitive) -> Callable[..., Any] | None:
-    """Return what finds a smoother primitive for nodes; of those that carry roots, jets need it."""
+    """Return the function that finds a smoother primitive; `carry_root` is for jets only."""
     return None if primitive.squared == () else primitive.restate
 
 
@@ -111,7 +111,7 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
-    """Make a wrapping with a short way for one array and plain settings, such as axes."""
+    """Make a wrapping function with a fast path for one array and plain settings, such as axes."""
     compute, arity = _faster(primitive), primitive.arity
     by_shape = 0 not in values_read(primitive, (0,))
 
@@ -134,7 +134,7 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
             return value
         level = x.level
         if by_shape and type(level) is FastTape:
-            x = level[x.index]  # of which perhaps only the shape is kept
+            x = level[x.index]  # the tape's copy may have only a shape
         node = _record(level, primitive, (x, *[_setting(s, level) for s in settings]), value)
         if x is not args[0] and primitive in WATCHERS:
             WATCHERS[primitive](node, args)
@@ -144,7 +144,7 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _setting(setting: Any, level: Any) -> Any:
-    """Return a setting as a node keeps it."""
+    """Return a setting in the form in which a node stores it."""
     kind = type(setting)
     if kind in IMMUTABLE or (kind is tuple and IMMUTABLE.issuperset(map(type, setting))):
         return setting
@@ -152,7 +152,7 @@ def _setting(setting: Any, level: Any) -> Any:
 
 
 def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
-    """Make a wrapping with a short way for arrays of one level and plain settings, such as axes."""
+    """Make a wrapping function with a fast path for arrays of one level and plain settings."""
     compute, arity, restate = _faster(primitive), primitive.arity, _restate(primitive)
 
     def wrapping(*args: Any) -> Any:
@@ -233,7 +233,7 @@ def wrapping(a=MISSING, b=MISSING, *rest):
     return level.slim(node) if type(value) is ndarray and value.size > LIMITS.small else node
 """
 
-# When another primitive may be recorded in place of this one, with as few questions as can be.
+# Whether another primitive may be recorded instead of this one, tested cheaply.
 _PRODUCT = (
     "if type(b) is Node and (p := a.primitive) is not None and (q := b.primitive) is not None "
     "and p.squared is not None and q.squared is not None "
@@ -247,7 +247,7 @@ _RESTATED = {
 
 
 def _may_be_0(value: Any) -> bool:
-    """Tell whether a factor is 0 somewhere, or is so large that the graph is sooner asked."""
+    """Tell whether a factor is 0 somewhere; True for a large one, as the graph answers sooner."""
     if type(value) is float or type(value) is np.float64:
         return not value
     return type(value) is not np.ndarray or value.size > LIMITS.medium or not value.all()

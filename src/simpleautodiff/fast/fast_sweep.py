@@ -1,6 +1,6 @@
-"""The reverse sweep of a tape that is not shown, with the commonest cases written out.
+"""The reverse sweep of a tape whose steps are not shown, with the commonest cases written out.
 
-A list has one entry per node of the tape, its adjoint; None says that it was not reached.
+`bar` is a list with the adjoint of each node of the tape; None says that it was not reached.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from simpleautodiff.fast.array_sweep import ArraySweep, Scaled
 from simpleautodiff.fast.limits import LIMITS
 
 FLOATS = {float, np.float64}
-_EXACT = 2**53  # whole numbers up to here are floats, too
+_EXACT = 2**53  # integers up to here are exact as floats
 
 
 def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
     """Carry adjoints back along the tape: ū gains v̄ (∂v/∂u) from each child v of u.
 
-    `once` says that neither the tape nor the adjoints of what are no inputs are needed again: nodes
-    are freed soon after the sweep has passed them, large arrays at once.
+    `once` says that the tape and the adjoints of intermediate nodes are not needed again: nodes are
+    freed soon after the sweep has passed them, large arrays at once.
 
-    This loop is the time that reverse mode takes, so the commonest rows, + - * and functions of
-    single numbers, are written out; everything else goes by its rules.
+    Reverse mode spends its time in this loop, so the commonest rows, + - * and functions of single
+    numbers, are written out; all others use their rules.
     """
     added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
     result, constant, ndarray = Node, Constant, np.ndarray
     arrays: ArraySweep | None = None
-    scalars = engine.scalars | {np.float64}  # elements of arrays are such
+    scalars = engine.scalars | {np.float64}  # elements of arrays are np.float64
     small, medium = LIMITS.small, LIMITS.medium
     for node in reversed(tape):
         adjoint = bar[node.index]
@@ -42,7 +42,7 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
             continue
         primitive, kind, of = node.primitive, type(adjoint), type(node.value)
         if (kind is not float and (kind is ndarray or kind not in scalars)) or (
-            of is not float and of not in scalars  # complex, perhaps: then its parents may be real
+            of is not float and of not in scalars  # perhaps complex, with real parents
         ):
             arrays = arrays or ArraySweep(tape, bar, once)
             if primitive is not None:
@@ -101,14 +101,14 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
 
 
 def _clear(tape: Tape) -> None:
-    """Free a tape; its last node, which somebody may hold as the result, holds the others."""
+    """Free a tape; cut the last node, which the user may hold as the result, from the others."""
     if tape:
         tape[-1].args = ()
         tape.clear()
 
 
 def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
-    """Carry back the adjoint of a single number by the rules of its row; those of x / y at once."""
+    """Carry back the adjoint of a single number by the rules of its row; x / y in one step."""
     args = node.args
     if node.primitive is TABLE["div"]:
         a, b = args

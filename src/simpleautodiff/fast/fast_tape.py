@@ -1,4 +1,4 @@
-"""The tape of a derivative that is computed and not shown: it lets go of what no rule will read."""
+"""A tape for derivatives whose steps are not shown: it frees arrays that no rule will read."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from simpleautodiff.fast.memory_pool import POOL
 
 @final
 class FastTape(Tape):
-    """A tape that is swept and not shown: of large arrays it keeps those that a rule will read."""
+    """A tape whose steps are not shown; it keeps only those large arrays that a rule will read."""
 
-    append = list.append  # whoever appends a node has given it its index
+    append = list.append  # callers set the index of the node
     locks: ArrayLocks | None = None
 
     def __exit__(self, *exception: object) -> None:
@@ -43,13 +43,13 @@ class FastTape(Tape):
         return self.slim(node) if type(value) is np.ndarray and value.size > LIMITS.small else node
 
     def argument(self, arg: Any) -> Any:
-        """Return an argument as a node keeps it; derivatives go by its index."""
+        """Return an argument in the form in which a node stores it; sweeps use its index."""
         if isinstance(arg, Node) and arg.level is self:
             return arg
         return super().argument(arg)
 
     def retain(self, x: Any) -> Any:
-        """Return a constant such that nobody changes it; large arrays are locked meanwhile."""
+        """Return a constant, protected from changes; large arrays are locked meanwhile."""
         if not isinstance(x, np.ndarray):
             return super().retain(x)
         if x.size <= LIMITS.small:
@@ -58,14 +58,14 @@ class FastTape(Tape):
         return self.locks.lock(x)
 
     def own(self) -> None:
-        """Copy all captured arrays: the tape is to be swept after others could change them."""
+        """Copy all arrays of the caller, as they may change before the tape is swept."""
         for node in self:
             node.args = tuple([x.copy() if type(x) is np.ndarray else x for x in node.args])
 
     def slim(self, node: Node) -> Node:
-        """Return the node for the user; on the tape stays one without values that are not read.
+        """Return the node for the user; the tape keeps a copy without values that no rule reads.
 
-        A value that is not kept is replaced by an array of its shape that has no memory of its own.
+        Such a value is replaced by an array of its shape that takes no memory.
         """
         value, primitive, args = node.value, node.primitive, node.args
         if not POOL.open and value.nbytes >= LIMITS.pooled:
@@ -91,7 +91,7 @@ class FastTape(Tape):
         shown.primitive, shown.args = primitive, node.args
         node.value = np.ndarray(value.shape, value.dtype, _NOTHING, 0, _NO_STRIDES[: value.ndim])
         if primitive in WATCHERS:
-            WATCHERS[primitive](shown, args)  # it is not on the tape
+            WATCHERS[primitive](shown, args)  # the tape has a copy of it
         return shown
 
     def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
@@ -113,7 +113,7 @@ class FastTape(Tape):
 
 
 class ByIndex(dict[Any, Any]):
-    """Derivatives by the index of their node: a node of the tape and its shown twin have one."""
+    """Derivatives by the index of their node, which a node shares with its copy on the tape."""
 
     def __contains__(self, node: Any) -> bool:
         return super().__contains__(node.index)
@@ -130,5 +130,5 @@ class ByIndex(dict[Any, Any]):
 
 
 _FIRST = (0,)
-_NOTHING = bytes(64)  # the one element of an array that only has a shape
+_NOTHING = bytes(64)  # the memory of arrays that only have a shape
 _NO_STRIDES = (0,) * 64

@@ -40,13 +40,13 @@ _ALTERNATIVES = {  # part of the error that compiled code raises for a node -> w
     "simpleautodiff.plug.solve_root(f, x0, p), or solve_minimum for least squares, where f(x, p) "
     "takes what is differentiated as an argument",
 }
-_WRAPPING_ERRORS = (ValueError, TypeError, SystemError)  # which NumPy raises from another error
+_WRAPPING_ERRORS = (ValueError, TypeError, SystemError)  # NumPy may raise these from another error
 
 Argnums = int | str | tuple[int | str, ...] | list[int | str]
 
 
 class Path(NamedTuple):
-    """A part of an argument: `params.layer1.w`, or by brackets, `params['layer1'][0]`."""
+    """The path to a part of an argument: `params.layer1.w`, or `params['layer1'][0]`."""
 
     key: int | str
     steps: tuple[str, ...]
@@ -56,10 +56,10 @@ Key = int | str | Path
 
 
 class Selection(NamedTuple):
-    """The arguments of one call, of which `trees` are those at `keys`.
+    """The arguments of one call; `trees` are the selected ones, those at `keys`.
 
-    A key is a position, a keyword or a path into one of these; without keys the trees are all the
-    arguments.
+    A key is a position, a keyword or a path into one of these. Without keys all arguments are
+    selected.
     """
 
     trees: tuple[Any, ...]
@@ -153,7 +153,7 @@ def _find_parameters(f: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) -> Any:
-    """Call `f` with `trees` in place of the selected arguments."""
+    """Call `f` with `trees` instead of the selected arguments."""
     args: Any = trees
     kwargs = selection.kwargs
     if selection.keys is not None:
@@ -178,7 +178,7 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
 
 
 def _take_node(leaf: Any) -> Any:
-    """Return a leaf of a result; of a labelled array of nodes, the node."""
+    """Return a leaf of a result; for a labelled array of nodes, the node."""
     inner = unlabelled(leaf)
     return unwrapped(inner if isinstance(inner, Traced) else leaf)
 
@@ -196,7 +196,7 @@ def _call(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def _explain(error: Exception) -> None:
-    """Raise a clear error in place of one that compiled code raised because of a node."""
+    """Raise a clear error instead of one that compiled code raised because of a node."""
     if isinstance(error, _WRAPPING_ERRORS) and isinstance(error.__cause__, AutodiffError):
         # NumPy hides the reason it refused `array[0] = node`.
         raise error.__cause__.with_traceback(error.__traceback__) from None
@@ -232,7 +232,7 @@ def check_function(f: Any) -> None:
 
 
 def check_options(what: str, names: Sequence[str], options: Sequence[Any]) -> None:
-    """Refuse a point among the options of a transformation: grad(f, 2.0) is grad(f)(2.0)."""
+    """Refuse an input passed as an option of a transformation: grad(f, 2.0) is grad(f)(2.0)."""
     named = zip(names, options, strict=False)
     if any(_is_point(x) or (name == "has_aux" and not isinstance(x, bool)) for name, x in named):
         point = ", ".join(map(short_repr, options))
@@ -244,7 +244,7 @@ def check_options(what: str, names: Sequence[str], options: Sequence[Any]) -> No
 
 
 def _is_point(x: Any) -> bool:
-    """Tell whether an option can only be meant as the point: a float, an array, a list of them."""
+    """Tell whether an option must be meant as an input: a float, an array, a list of them."""
     if isinstance(x, (list, tuple)):
         return any(map(_is_point, x))
     return isinstance(x, (float, np.ndarray, np.floating, Traced))

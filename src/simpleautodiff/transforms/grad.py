@@ -278,7 +278,7 @@ def _differentiate_along(f: F, selection: Selection, x: Any, n: int, direction: 
 def run_jets(
     f: F, selection: Selection, level: JetLevel, has_aux: bool
 ) -> tuple[Any, list[Any], Any]:
-    """Run `f` on jets; return the value, the derivatives of every order, and what is auxiliary."""
+    """Run `f` on jets; return the value, the derivatives of every order, and auxiliary output."""
     patch_scipy()
     with level:
         result = call(f, selection, selection.trees)
@@ -297,7 +297,7 @@ def run_jets(
 
 
 def _list_derivatives(leaf: Any, level: JetLevel) -> list[Any]:
-    """Return the derivatives, from the first on, that a result on this level has."""
+    """Return the derivatives of a result on this level, from the first on."""
     own = isinstance(leaf, Jet) and leaf.level is level
     higher = leaf.higher if own else [ZERO] * level.order
     return [as_number(derivative, leaf) for derivative in higher]
@@ -306,7 +306,7 @@ def _list_derivatives(leaf: Any, level: JetLevel) -> list[Any]:
 def _confirm(
     f: F, selection: Selection, level: JetLevel, has_aux: bool, results: list[Any], derivatives: Any
 ) -> list[list[Any]]:
-    """Run `f` with other vectors of repeated values; drop derivatives that depend on these."""
+    """Run `f` with another basis of repeated values; drop derivatives that depend on it."""
     turn(level)
     with level:
         result = call(f, selection, selection.trees)
@@ -363,7 +363,7 @@ def match_leaves(tree: Any, like: Any, what: str) -> list[Any]:
 
 
 def _match_kind(number: Any, like: Any, what: str) -> Any:
-    """Return one number of a seed in the kind of what it belongs to; a real one is real."""
+    """Convert one number of a seed to the type of the value it belongs to; a real one is real."""
     inner, model = plain(number), plain(like)
     if is_complex(inner) and not is_complex(model):
         raise ArgumentError(
@@ -378,7 +378,7 @@ def _match_kind(number: Any, like: Any, what: str) -> Any:
 
 
 def check_tuples(name: str, primals: Any, tangents: Any) -> None:
-    """Refuse arguments and tangents that are no tuples."""
+    """Refuse arguments and tangents that are not tuples."""
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise ArgumentError(
             f"{name} takes tuples: {name}(f, (x, y), (dx, dy)); got primals {primals!r} "
@@ -387,7 +387,7 @@ def check_tuples(name: str, primals: Any, tangents: Any) -> None:
 
 
 def copy_if_shared(derivative: Any, given: Sequence[Any]) -> Any:
-    """Copy a derivative if it is one of the `given` arrays, or a view."""
+    """Copy a derivative if it is one of the `given` arrays, or a view of one."""
     if not isinstance(derivative, np.ndarray):
         return derivative
     shared = derivative.base is not None or any(derivative is array for array in given)
@@ -395,7 +395,7 @@ def copy_if_shared(derivative: Any, given: Sequence[Any]) -> Any:
 
 
 class FirstDerivative(NamedTuple):
-    """Which function was differentiated, and how; `source` writes the sweep down from this."""
+    """The function that was differentiated, and how; `source` writes the sweep from this."""
 
     f: F
     argnums: Argnums
@@ -403,7 +403,7 @@ class FirstDerivative(NamedTuple):
 
 
 def name_after(function: F, what: str, f: F, argnums: Argnums | None = None) -> F:
-    """Name a derivative after the function `f` that it is of; note the arguments of a first one."""
+    """Name a derivative after its function `f`; store the arguments of a first derivative."""
     patch_scipy()
     check_function(f)
     function.__wrapped__ = f  # type: ignore[attr-defined]  # where argnums looks parameters up

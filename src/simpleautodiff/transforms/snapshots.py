@@ -1,7 +1,7 @@
-"""Long loops in reverse mode with few snapshots: the binomial schedule of Griewank and Walther.
+"""Reverse mode for long loops with few snapshots: the binomial schedule of Griewank and Walther.
 
-Of n steps the state is retained at s places at most; from these the others are computed again. No
-schedule with s snapshots takes fewer evaluations than this one.
+Of n steps at most s states are retained; the others are computed again from these. No schedule with
+s snapshots takes fewer evaluations than this one.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Schedule:
 
 
 def schedule(count: int, snapshots: int) -> Schedule:
-    """Return the binomial schedule of a loop; printed, it is its own picture; see `loop`."""
+    """Return the binomial schedule of a loop; printing it draws it; see `loop`."""
     if count < 1 or snapshots < 1:
         raise ArgumentError(f"a loop has a step and a snapshot at least; got {count}, {snapshots}")
     return Schedule(count, snapshots, tuple(_plan(0, count, snapshots)))
@@ -101,13 +101,13 @@ def _plan(begin: int, end: int, snapshots: int) -> Iterator[Action]:
 
 
 def _split(count: int, snapshots: int) -> int:
-    """Return how far to advance to the next snapshot, such that fewest steps are repeated."""
+    """Return how far to advance to the next snapshot so that the fewest steps are repeated."""
     if snapshots == 1:
         return count - 1
     repeats = 1
     while comb(snapshots + repeats, snapshots) < count:
         repeats += 1
-    behind = comb(snapshots + repeats - 1, snapshots - 1)  # what the next snapshot can reverse
+    behind = comb(snapshots + repeats - 1, snapshots - 1)  # steps that the next one can reverse
     return max(1, comb(snapshots + repeats - 2, snapshots), count - behind)
 
 
@@ -131,7 +131,7 @@ def loop(step: F, count: int, snapshots: int) -> F:
     True
     """
     check_function(step)
-    schedule(count, snapshots)  # which says what is wrong
+    schedule(count, snapshots)  # raises if an argument is wrong
     steps = Steps(
         lambda k, state, x, *args: (step(k, state, *args), None),
         lambda k, state: k < count,
@@ -142,10 +142,10 @@ def loop(step: F, count: int, snapshots: int) -> F:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A loop: ``state, y = step(k, state, x, *args)`` as long as ``goes_on(k, state)``.
+    """A loop: ``state, y = step(k, state, x, *args)`` while ``goes_on(k, state)`` holds.
 
-    x is the k-th of the x's, in the order of `places` if there is one. The y's are stacked. Without
-    `snapshots` reverse mode retains every state.
+    x is the k-th of the x's, in the order of `places` if that is given. The y's are stacked.
+    Without `snapshots` reverse mode retains every state.
     """
 
     step: F
@@ -158,7 +158,7 @@ class Steps:
         if self.snapshots is None:
             return self._run(state, xs, *args)[1:]
         snapshots, count = self.snapshots, 0
-        schedule(1, snapshots)  # which says what is wrong
+        schedule(1, snapshots)  # raises if an argument is wrong
 
         def run(state: Any, xs: Any, *args: Any) -> tuple[Any, Any]:
             nonlocal count

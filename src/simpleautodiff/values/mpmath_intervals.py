@@ -1,9 +1,9 @@
 """Functions of mpmath's intervals: those that `mpmath.iv` does not have itself.
 
-Its exp, log, sqrt, sin, cos, tan, atan2 and gamma are enclosures. What is composed of them, and
-evaluated at the ends where a function is monotone, is one, too. The error function and polygamma
-are mpmath's own, computed with 20 bits more, of which the last ten are not believed. Functions that
-`mpmath.iv` has by its code for numbers do not enclose, and are not used.
+Its exp, log, sqrt, sin, cos, tan, atan2 and gamma are enclosures. So is what is composed of them,
+and a monotone function evaluated at the ends. The error function and polygamma are mpmath's own,
+computed with 20 extra bits, of which the last ten are not trusted. Functions that `mpmath.iv`
+evaluates by its code for numbers do not enclose, and are not used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _interval(x: Any) -> Any:
 
 
 def _number(end: Any) -> Any:
-    """Return an end of an interval, which is an interval of one number, as that number."""
+    """Convert an end of an interval, which mpmath gives as an interval, to a number."""
     return mpmath.mp.make_mpf(end._mpi_[0])
 
 
@@ -37,7 +37,7 @@ def _between(lo: Any, hi: Any) -> Any:
 def _increasing(
     at_end: Function, least: float | None = None, most: float | None = None
 ) -> Function:
-    """Return an increasing function from its enclosures at the ends, inside of a domain."""
+    """Return an increasing function from its enclosures at the ends, within a domain."""
 
     def enclose(x: Any) -> Any:
         x = _interval(x)
@@ -61,7 +61,7 @@ def _odd(at_end: Function) -> Function:
 
 
 def _believed(f: Function) -> Function:
-    """Return a function of numbers as one of ends, by computing with more bits."""
+    """Turn a function of numbers into an enclosure at an end, by computing with extra bits."""
 
     def at_end(x: Any) -> Any:
         bits = mpmath.iv.prec + _GUARD_BITS
@@ -111,7 +111,7 @@ def _lgamma(x: Any) -> Any:
 
 
 def _stepwise(f: Function) -> Function:
-    """Return a function that is constant between integers, where all numbers give the same."""
+    """Return a function that is constant between integers, where the ends agree."""
 
     def enclose(x: Any) -> Any:
         x = _interval(x)
@@ -236,7 +236,7 @@ def _betaln(a: Any, b: Any) -> Any:
 
 
 def _positive(x: Any) -> Any:
-    """Return an interval that has no negative numbers; a root or logarithm of one is no number."""
+    """Return an interval, refusing negative numbers, whose root or logarithm is not real."""
     x = _interval(x)
     if x.a < 0:
         raise DomainError(f"{x} is not inside of the domain from 0 to inf")

@@ -25,8 +25,8 @@ from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_lin
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import getitem, set_item
 from simpleautodiff.rules.array.shapes import broadcast_to, reshape, shape_of
-from simpleautodiff.rules.asked import askable
 from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.decisions import as_operand
 from simpleautodiff.rules.scalar import special
 from simpleautodiff.rules.scalar.complex_parts import imag, real
 from simpleautodiff.rules.scalar.piecewise import clip as clip_row, maximum, minimum, rint, trunc
@@ -41,7 +41,7 @@ if hasattr(np, "fix"):  # deprecated since NumPy 2.5
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Select element by element; without choices, return the indices where the condition holds."""
     if x is None and y is None:
-        return np.nonzero(askable(condition))
+        return np.nonzero(as_operand(condition))
     chosen = plain(as_array(condition))
     chosen = chosen if getattr(chosen, "dtype", None) == np.bool_ else chosen != 0
     return where_row(chosen, as_array(x), as_array(y))

@@ -14,8 +14,8 @@ from simpleautodiff.errors import ArgumentError, RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import real_dtype
 from simpleautodiff.rules.array.indexing import getitem, getitem_by_rank
 from simpleautodiff.rules.array.shapes import reshape, shape_of
-from simpleautodiff.rules.asked import askable
 from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.decisions import as_operand
 
 
 def take_along(a: Any, order: Any, axis: int) -> Any:
@@ -26,7 +26,7 @@ def take_along(a: Any, order: Any, axis: int) -> Any:
 
 def _sorting_indices(a: Any, axis: int) -> Any:
     """Return the indices that sort an axis."""
-    return np.argsort(askable(a), axis=axis, kind="stable")
+    return np.argsort(as_operand(a), axis=axis, kind="stable")
 
 
 @implements(np.sort)
@@ -42,7 +42,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
     """Move the k-th smallest element to index k, the smaller ones before it."""
     if axis is None:
         a, axis = reshape(a, (-1,)), 0
-    return take_along(a, np.argpartition(askable(a), kth, axis), axis)
+    return take_along(a, np.argpartition(as_operand(a), kth, axis), axis)
 
 
 @implements(np.quantile)

@@ -31,7 +31,7 @@ from simpleautodiff.values.functions import is_complex
 
 
 def _take_block(packed: Any, start: int, stop: int) -> Any:
-    """Return one factor of a decomposition that is packed into one array."""
+    """Return one factor of a decomposition whose factors are packed into one array."""
     return getitem(packed, (..., slice(start, stop), slice(None)))
 
 
@@ -154,7 +154,7 @@ def split_qr(packed: Any, a: Any) -> tuple[Any, Any]:
 
 
 def _take_below(x: Any) -> Any:
-    """Set what is not below the diagonal to 0."""
+    """Set all elements to 0 that are not below the diagonal."""
     n = shape_of(x)[-1]
     return where(np.tri(n, n, -1, bool), x, 0.0)
 

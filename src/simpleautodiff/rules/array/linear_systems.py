@@ -210,7 +210,7 @@ def _as_one_row(w: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """A function of NumPy or SciPy with its settings; `part` is the one result that is taken.
+    """A function of NumPy or SciPy with its settings; `part` selects one of its results.
 
     Unlike a lambda it can be written as code.
 
@@ -231,7 +231,7 @@ class Decomposition:
 
 
 class SymmetricRows(NamedTuple):
-    """The rows of eigenvalues and eigenvectors, as one function of NumPy or SciPy gives them."""
+    """The rows of eigenvalues and eigenvectors computed by one function of NumPy or SciPy."""
 
     eigenvalues: Wrapping
     eigenvectors: Wrapping
@@ -241,10 +241,10 @@ class SymmetricRows(NamedTuple):
 def make_symmetric_rows(
     decompose: Decomposition, find_values: Decomposition | None = None, listed: bool = False
 ) -> SymmetricRows:
-    """Make the rows of eigenvalues and eigenvectors that `decompose` finds.
+    """Make the rows of the eigenvalues and eigenvectors that `decompose` returns.
 
-    Functions differ in the signs of vectors and in the last digits. Where `find_values` is given,
-    eigenvalues are those that it finds.
+    Functions differ in the signs of vectors and in the last digits. If `find_values` is given, it
+    computes the eigenvalues.
     """
 
     def pull_values(bar: Any, a: Any) -> Any:

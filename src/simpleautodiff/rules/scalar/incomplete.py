@@ -1,7 +1,7 @@
-"""Rows: incomplete gamma and beta functions, Student's distribution, and the inverses of all.
+"""Rows: incomplete gamma and beta functions, Student's distribution, and their inverses.
 
 In the argument x their derivative is a density, in a parameter an integral over a tail of one; that
-of an inverse follows from both by the rule of implicit functions.
+of an inverse follows from both by the implicit function theorem.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Values of derivatives in parameters that have no closed form: by quadrature, or by a series.
+"""Derivatives in parameters that have no closed form, computed by quadrature or by a series.
 
-Each function says where it is exact to rounding; elsewhere there is an error, no other number.
+Each function states where it is exact to rounding; elsewhere it raises an error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def require(known: Any, call: str, args: tuple[Any, ...], needs: str) -> None:
 
 
 def read_orders(name: str, *orders: Any) -> Order:
-    """Return the orders of a derivative, whole numbers up to 30 of which one is not 0."""
+    """Return the orders of a derivative: integers up to 30, of which one is not 0."""
     if not all(0 <= order <= 30 and order == int(order) for order in orders) or not any(orders):
         raise DomainError(
             f"{name} is a derivative of orders 0, 1, ..., 30, of which one is not 0; it was asked "
@@ -47,7 +47,7 @@ def _broadcast(*numbers: Any) -> list[Any]:
 def differentiate_exp(slopes: Callable[[Order], Any], orders: Order) -> Any:
     """Return the derivative of exp(g) in two parameters, divided by exp(g).
 
-    `slopes` gives the derivatives of g, in numbers of any kind: D[m, n] is the derivative of
+    `slopes` gives the derivatives of g, in numbers of any type: D[m, n] is the derivative of
     D[m - 1, n] by Leibniz' rule for D' = g' D.
     """
     found: dict[Order, Any] = {(0, 0): 1.0}
@@ -71,14 +71,15 @@ def differentiate_exp(slopes: Callable[[Order], Any], orders: Order) -> Any:
 SHAPES = "shapes from 0.001 to 1e8"
 _EDGES = [0.0, *(4.0**-k for k in range(7, 0, -1)), *(1 - 4.0**-k for k in range(1, 8)), 1.0]
 _POINTS = 20
-_DROP = 50.0  # exp(-50) is nothing beside 1
+_DROP = 50.0  # exp(-50) is negligible beside 1
 
 
 def _integrate_tail(drop: Callable[[Any], Any], integrand: Callable[[Any], Any], bend: Any) -> Any:
     """Integrate over w > 0, as far as `drop`, by which the logarithm has fallen, is below 50.
 
-    The logarithm of a density is concave, so that place is found by halving. The points are dense
-    there, at 0, and where the logarithm bends. The last axis, of length 1 in `bend`, is theirs.
+    The logarithm of a density is concave, so that point is found by bisection. The quadrature
+    points are dense there, at 0, and where the logarithm bends. They are the last axis, which has
+    length 1 in `bend`.
     """
     low, high = np.zeros_like(bend), np.full_like(bend, 1e-9)
     while np.any(short := drop(high) < _DROP):
@@ -107,7 +108,7 @@ def gammainc_derivative_value(n: int, a: Any, x: Any, density: Any) -> Any:
     """Compute ∂ⁿ/∂aⁿ of the lower incomplete gamma function, given its density.
 
     The logarithm s of the variable has the density exp(a s - exp(s))/Γ(a), whose derivative in a
-    has one sign where s < digamma(a) and the other beyond: that tail is integrated in which x is.
+    has one sign where s < digamma(a) and the other beyond: the tail that contains x is integrated.
     """
     a, x = _broadcast(a, x)
     require(_in_range(a) & (x >= 0), "gammainc", (a, x), f"{SHAPES}, x ≥ 0")
@@ -178,7 +179,7 @@ def betainc_derivative_value(
 
 # Hypergeometric functions: their power series, with Taylor coefficients for terms. ---------------
 
-Parameter = tuple[Any, Order]  # its value, and how many times it has each of the variables
+Parameter = tuple[Any, Order]  # its value, and how often it contains each variable
 _TERMS = 20_000
 
 
@@ -200,7 +201,7 @@ def _divide(jet: Jet, parameter: Parameter) -> Jet:
 
 
 def _below(order: Order, times: Order) -> list[tuple[int, Order]]:
-    """Return the orders lower by one in a variable that a parameter has."""
+    """Return the orders that are lower by one in a variable of a parameter."""
     return [
         (c, (*order[:i], order[i] - 1, *order[i + 1 :]))
         for i, c in enumerate(times)
@@ -217,7 +218,7 @@ def _add_up_series(
 ) -> Any:
     """Add up Σ start Π(upper)ₖ/Π(lower)ₖ zᵏ/k!, and return its coefficient of the highest order.
 
-    An error is raised where the terms cancel more than five digits, or do not become small.
+    An error is raised if the terms cancel more than five digits, or do not become small.
     """
     wanted = max(start)
     term, total, size, quiet = start, start[wanted], np.abs(start[wanted]), 0

@@ -198,7 +198,7 @@ clip = row(
 
 
 def _sign_of(y: Any) -> Any:
-    """Return the sign of y as an integer; that of -0.0 is -1, and a nan has one, too."""
+    """Return the sign of y as an integer; it is -1 for -0.0, and a nan has one, too."""
     if is_array(plain(y)):
         return 1 - 2 * np.signbit(plain(y)).astype(plain(y).dtype)
     return -1 if y < 0 or (not y > 0 and _has_minus(plain(y))) else 1
@@ -236,7 +236,7 @@ def _stepwise_row(name: str, python: Any, names: dict[str, Any]) -> Any:
         at_step = Kink("x half-way between integers", lambda x: (2 * x) % 2 == 1, STEP)
 
     def as_numpy(x: Any) -> Any:
-        """Return a float for a float: -0.0 has a sign, and there are inf and nan."""
+        """Return a float for a float: integers have no -0.0, inf or nan."""
         if type(x) is not float:
             return python(x)
         return math.copysign(python(x), x) if math.isfinite(x) else x

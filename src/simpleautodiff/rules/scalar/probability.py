@@ -121,7 +121,7 @@ rgamma = scipy_row(
 def polygamma_step_value(n: int, a: Any, b: Any) -> Any:
     """Compute ψₙ(a + b) - ψₙ(a), as an integral where the difference would cancel."""
     u, w = gauss(12)
-    near = (b <= a) & (2 * b >= -a)  # so far from the pole, twelve points are exact to rounding
+    near = (b <= a) & (2 * b >= -a)  # far enough from the pole for twelve points to be exact
     base, step = np.where(near, a, 1.0), np.where(near, b, 0.0)
     inner = polygamma_value(n + 1, base[..., None] + step[..., None] * u)
     return np.where(near, step * np.sum(w * inner, -1), _polygamma(n, a + b) - _polygamma(n, a))

@@ -114,7 +114,7 @@ def _sinc_derivative(n: int, x: Any) -> Any:
     if own:
         return own(n, x)
     if isinstance(x, _FLOATS) and not math.isfinite(x):
-        return type(x)(math.nan)  # as np.sinc
+        return type(x)(math.nan)  # as np.sinc gives
     circle = pi(x)
     t = circle * x
     symbolic = type(x).__module__.startswith("sympy")

@@ -58,9 +58,9 @@ tan = row(
 
 
 def _on_side_of(reference: Callable[[], Any], root: Any) -> Any:
-    """Return a root of complex numbers with the sign of `reference`, which it equals but for that.
+    """Return a complex root with the sign of `reference`, which it equals up to the sign.
 
-    On a branch cut the sign of a zero, which sums lose, says to which side the value belongs.
+    On a branch cut the sign of a zero, which addition loses, says on which side the value is.
     """
     number = plain(root)
     if not is_complex(number):
@@ -219,7 +219,7 @@ hypot: Wrapping = row(
     lambda v, x, _y: _share_of_length(v, x),
     lambda v, _x, y: _share_of_length(v, y),
     define=lambda x, y: sqrt(x * x + y * y),
-    names={"math": lambda x, y: float(np.hypot(x, y))},  # that of `math` is not the C library's
+    names={"math": lambda x, y: float(np.hypot(x, y))},  # math.hypot rounds differently
     text="hypot({0}, {1})",
     latex=r"\sqrt{{{0}^2 + {1}^2}}",
     reason="from v² = x² + y² follows v dv = x dx + y dy",
