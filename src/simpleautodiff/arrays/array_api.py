@@ -44,7 +44,7 @@ def _make_reduction(name: str) -> Kernel:
     def reduce(
         x: Foreign, axis: Any = None, keepdims: bool = False, initial: Any = None
     ) -> Foreign:
-        if initial is not None and 0 in x.shape:  # of which the standard has no maximum
+        if initial is not None and 0 in x.shape:  # the standard has no maximum of an empty array
             options = {"axis": axis, "keepdims": keepdims, "initial": initial}
             return Foreign(x.convert(np.asarray(getattr(np, name)(x.numpy(), **options))), x.xp)
         x = x.astype(np.int64) if x.dtype.kind == "b" and name in ("sum", "prod") else x
@@ -192,7 +192,7 @@ for _name in ("inv", "solve", "det", "slogdet", "cholesky", "svd", "qr"):
 
 
 def _make_symmetric_kernel(name: str) -> Kernel:
-    """Return a function of symmetric matrices; the standard's reads the whole matrix."""
+    """Return a function of symmetric matrices; the standard's version reads the whole matrix."""
     call = _make_linalg_kernel(name)
     return lambda a, UPLO="L": call(symmetrize(a, UPLO))
 
@@ -293,7 +293,7 @@ def _torch_function(cls: Any, function: Any, types: Any, args: Any = (), kwargs:
 
 
 def _refuse_dask(node: Any) -> Any:
-    """Refuse to be put into a Dask array, which asks for a token: the derivative would be lost."""
+    """Refuse the token by which Dask would store a node in an array, losing the derivative."""
     raise RuleError(
         "a function of dask.array of a node is not answered; use NumPy's function of the same "
         "meaning: np.f(x) of a Dask array gives a Dask array"

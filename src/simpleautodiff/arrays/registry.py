@@ -28,7 +28,7 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 
 Function = Callable[..., Any]
 FUNCTIONS: dict[Any, Function] = {}
-SPECIAL_UFUNCS: dict[str, Function] = {}  # of scipy.special, by name: it may not be loaded
+SPECIAL_UFUNCS: dict[str, Function] = {}  # by name, as scipy.special may not be loaded
 IN_PLACE_FUNCTIONS: dict[Any, Function] = {}  # functions that write into their first argument
 IGNORED_KEYWORDS = {
     *("order", "subok", "casting", "copy", "kind", "stable", "optimize", "like", "device"),
@@ -210,7 +210,7 @@ def bind_arguments(function: Any, args: list[Any], kwargs: Any) -> tuple[list[An
 
 
 def as_array(x: Any) -> Any:
-    """Return a list as an array; a node or another number type as it is."""
+    """Convert a list to an array; return a node or another number type unchanged."""
     if is_foreign(x):
         return wrap_foreign(x)
     return np.asarray(x) if issubclass(type(x), (list, tuple)) else x
@@ -320,7 +320,7 @@ HINTS = {
         "Take the plain array: x.value",
     ),
 }
-DECIDING = {  # whose plain results depend on the numbers
+DECIDING = {  # their plain results depend on the numbers
     *(np.argmax, np.argmin, np.argsort, np.searchsorted, np.nonzero, np.count_nonzero, np.any),
     *(np.all, np.allclose, np.isclose, np.array_equal, np.argwhere, np.flatnonzero, np.digitize),
     *(np.array_equiv, np.nanargmax, np.nanargmin, np.argpartition, np.lexsort, np.isin),

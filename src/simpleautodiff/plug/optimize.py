@@ -175,7 +175,7 @@ def root(f: F, x0: Any, args: Any = (), method: str = "hybr", jac: Any = None, *
 def root_scalar(f: F, args: Any = (), method: Any = None, **options: Any) -> Any:
     """Call `scipy.optimize.root_scalar` with f' for Newton's method and f'' for Halley's.
 
-    Without a method and without a bracket, Newton's method is taken.
+    Without a method and without a bracket, Newton's method is used.
 
     Examples
     --------

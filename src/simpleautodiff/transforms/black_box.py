@@ -179,9 +179,7 @@ class BlackBox:
         for shrink in _SHRINK:
             h = noise**0.2 * shrink * size
             wide, bend = self._central(call, x, h, order)
-            narrow, less = self._central(
-                call, x, h / 3**0.5, order
-            )  # with h/2, rounding could hide
+            narrow, less = self._central(call, x, h / 3**0.5, order)  # h/2 could hide rounding
             slope = (3 * narrow - wide) / 2
             rough = np.abs(bend - 3 * less + 4 * value[:, None]) / 2  # almost 0 if f is smooth
             guess = np.abs(slope - narrow) + np.maximum(noise * value_size, rough) / h

@@ -231,7 +231,7 @@ def linspace(
     retstep: bool = False,
     axis: int = 0,
 ) -> Any:
-    """Return numbers at equal distances."""
+    """Return evenly spaced numbers."""
     start, stop = start + 0.0 * stop, stop + 0.0 * start
     steps = _steps(num, endpoint, start, len(shape_of(start)))
     points = np.moveaxis(start * (1 - steps) + stop * steps, 0, axis)
@@ -243,13 +243,13 @@ def linspace(
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, axis: int = 0
 ) -> Any:
-    """Return powers with exponents at equal distances."""
+    """Return powers with evenly spaced exponents."""
     return base ** linspace(start, stop, num, endpoint, axis=axis)
 
 
 @implements(np.geomspace)
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis: int = 0) -> Any:
-    """Return numbers at equal ratios."""
+    """Return numbers with equal ratios."""
     if not is_batch(start) and not is_batch(stop) and not np.all(plain(start) * plain(stop)):
         raise InputError(f"np.geomspace has no ratios from, or to, 0{cite_line()}")
     start, stop = widen(start), widen(stop)

@@ -175,7 +175,7 @@ def nanquantile(
 
 @implements(np.nanpercentile)
 def nanpercentile(a: Any, q: Any, axis: Any = None, **kwargs: Any) -> Any:
-    """Return quantiles for percentages, of what is not nan."""
+    """Return quantiles for percentages, ignoring nan."""
     return nanquantile(a, q if isinstance(q, Traced) else np.true_divide(q, 100), axis, **kwargs)
 
 
@@ -183,5 +183,5 @@ def nanpercentile(a: Any, q: Any, axis: Any = None, **kwargs: Any) -> Any:
 def nanmedian(
     a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Any:
-    """Return the median of what is not nan."""
+    """Return the median, ignoring nan."""
     return nanquantile(a, 0.5, axis, keepdims=keepdims)
