@@ -308,6 +308,11 @@ def constant_view(array: Any) -> View:
     return View(-1, array.shape, 0, steps(array.shape))
 
 
+def move_loop(shape: Shape, by: Shape, dtype: Any) -> Loop:
+    """Return the loop that puts elements side by side: from buffer 1 to buffer 0."""
+    return _move_loop(False, shape, steps(shape), by, dtype)
+
+
 def _move_loop(adds: bool, shape: Shape, to: Shape, by: Shape, dtype: Any) -> Loop:
     """Return the loop that moves elements; buffer 0 is where they go, 1 where they come from."""
     letter = dtype_letter(dtype) or ""

@@ -20,19 +20,19 @@ from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.rolled.rolled_program import LineCall, RolledProgram
 from simpleautodiff.compiled.running.array_runner import address, fit_input
 from simpleautodiff.compiled.running.array_tiers import format_program
-from simpleautodiff.compiled.running.runnable import describe_code, describe_failure
+from simpleautodiff.compiled.running.runnable import EnteredProgram, describe_code, describe_failure
 
 AT_ONCE = 50_000  # lines: to run more through NumPy takes longer than to compile the bodies
 
 
-class TieredRolledProgram:
+class TieredRolledProgram(EnteredProgram):
     """A program that repeats: bodies are compiled, and called as often as they were recorded."""
 
     def __init__(self, rolled: RolledProgram, layout: RolledLayout, precise: bool, tier: Any):
+        super().__init__(sum([type(place) is Ref for place in rolled.recorded.outputs]))
         self.rolled, self.layout, self.precise = rolled, layout, precise
         self.fixed = tier
         self.tier = "numpy"
-        self.failure = ""
         self._compiled: CompiledRolled | None = None
         self._blocks: list[_Block] = []
         self._asked = tier is not None
@@ -47,14 +47,12 @@ class TieredRolledProgram:
         if self.fixed is not None:
             attempt(self.compile, self.fail)
 
-    def fail(self, why: str) -> None:
-        """Note that it could not be compiled: the calls go on without."""
-        self.failure = why
-
     def compile(self) -> None:
         """Compile its bodies."""
-        self._compiled = TARGET.compile_rolled(self.layout, self.precise)
+        self._compiled = TARGET.compile_rolled(self.layout, self.precise, self.form)
         self.tier = "optimised"
+        if self._compiled.has_entry and self.form:
+            self.enter(self._compiled.code, self.form.known)
 
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
         """Run the program on what there is by now."""

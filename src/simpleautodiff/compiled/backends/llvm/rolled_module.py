@@ -6,15 +6,22 @@ import ctypes
 from typing import Any
 
 from simpleautodiff.compiled.array.loops import Loop
+from simpleautodiff.compiled.backends.interface import CallForm
 from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.loop_function import write_loop
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
+from simpleautodiff.compiled.backends.llvm.rolled_entry import (
+    RUN,
+    can_enter,
+    entry_exports,
+    prepare_entry,
+    write_entry,
+)
 from simpleautodiff.compiled.backends.llvm.scalar_function import write_body
 from simpleautodiff.compiled.backends.llvm.segments import write_segments
 from simpleautodiff.compiled.native import compile as engine
 from simpleautodiff.compiled.rolled.layout import ArrayBody, MoveBody, RolledLayout, ScalarBody
 
-RUN = "run"
 _HEAD = f"(ptr %block, ptr %words) {ATTRIBUTES}"
 
 
@@ -25,11 +32,17 @@ class NativeRolled:
     that failed, or what a call of LAPACK answered that failed.
     """
 
-    def __init__(self, layout: RolledLayout, precise: bool, lanes: int) -> None:
+    def __init__(
+        self, layout: RolledLayout, precise: bool, form: CallForm | None, lanes: int
+    ) -> None:
         self.words = layout.words
-        self.code = engine.build(
-            ir := rolled_module(layout, precise, lanes), level=1, names=[RUN], key=ir
-        )
+        self.has_entry = form is not None and can_enter(layout)
+        entered = form if self.has_entry else None
+        names = [RUN, *(entry_exports() if entered else [])]
+        ir = rolled_module(layout, precise, lanes, entered)
+        self.code = engine.build(ir, level=1, names=names, key=ir)
+        if entered:
+            prepare_entry(layout, self.code)
         kinds = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
         self._run = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(self.code.address(RUN))
         self._words = self.words.ctypes.data
@@ -39,11 +52,15 @@ class NativeRolled:
         return int(self._run(block, self._words + 8 * start, self._words + 8 * stop))
 
 
-def rolled_module(layout: RolledLayout, precise: bool, lanes: int) -> str:
-    """Write all bodies, and the function that calls them as the words say."""
+def rolled_module(
+    layout: RolledLayout, precise: bool, lanes: int, form: CallForm | None = None
+) -> str:
+    """Write all bodies, the function that calls them as the words say, and the way from Python."""
     module = Module(precise)
     lengths = [_write(module, k, body, lanes) for k, body in enumerate(layout.bodies)]
     module.functions.append(_write_run(lengths))
+    if form is not None:
+        write_entry(module, layout, form, lanes)
     return module.text()
 
 
