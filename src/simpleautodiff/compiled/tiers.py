@@ -1,9 +1,9 @@
-"""What runs a recorded program: which kind of program it is, and so which tiers it has.
+"""Choose what runs a recorded program: which kind of program it is, and so its tiers.
 
 Scalar programs (of single numbers and small arrays) begin on the interpreter, which starts at once.
-Those that are called again are compiled quickly, and hot ones compiled well, in a thread of their
-own while the calls go on. Array programs run through NumPy until their loops are compiled; so do
-batched programs.
+Those that are called again are compiled quickly, and hot ones optimised, in a background thread
+while calls go on. Array programs are run by NumPy until their loops are compiled; so are batched
+programs.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from simpleautodiff.compiled.running.scalar_tiers import TieredScalarProgram
 from simpleautodiff.compiled.scalar.kernel import Kernel
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 
-WRITTEN_OUT = 1000  # steps that an unrolled program may have, however few lines they come from
-STEPS_OF_A_LINE = 16  # with more of them, its arrays are better gone through in loops
-LINES_OF_A_STEP = 2  # with more of them, it is not tried how few steps a long program comes to
+WRITTEN_OUT = 1000  # steps up to which a program is always unrolled
+STEPS_OF_A_LINE = 16  # steps per line from which on loops are better
+LINES_OF_A_STEP = 2  # lines per step from which on unrolling is not tried
 
 
 def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
@@ -83,7 +83,7 @@ def _is_better_in_loops(recorded: RecordedProgram, kernel: Kernel, options: Any)
 
 
 def _roll_up(recorded: RecordedProgram, options: Any) -> RolledProgram | None:
-    """Return a long program as calls of bodies; None if it is short, or nothing can be compiled."""
+    """Return a long program as calls of bodies; None if it is short, or cannot be compiled."""
     if options.tier in ("tape", "numpy") or not TARGET.is_available():
         return None
     return roll(recorded, options.precise) if len(recorded.lines) >= ROLLING.lines else None

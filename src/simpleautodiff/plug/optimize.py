@@ -33,9 +33,10 @@ def minimize(
 ) -> Any:
     """Call `scipy.optimize.minimize` with the gradient, and the Hessian where the method uses it.
 
-    Constraints without Jacobians are given theirs. What you pass yourself (`jac`, `hess`, `hessp`)
-    is used as it is. `x0` may have any shape: `f` is given arrays of that shape, and so is `x` of
-    the result; one number is an array of one, as in SciPy.
+    Constraints without Jacobians are given theirs. Derivatives that you pass
+    yourself (`jac`, `hess`, `hessp`) are used unchanged. `x0` may have any shape: `f` is given
+    arrays of that shape, and `x` of the result has it, too; one number is an array of one, as in
+    SciPy.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Where the values of a rolled program lie, and the words that say so to the code that runs it.
+"""The memory of a rolled program, and the words that describe its calls to the code.
 
-All lies in one block of memory: numbers that differ from step to step, the arguments, and the
-results of bodies for as long as they are needed. Every call is a few words: which body, how many
-guards come before its own, and where in the block all that it takes and gives lies. The code knows
-bodies only, so another number of steps is another list of words.
+Everything is in one block of memory: numbers that differ from step to step, the arguments, and the
+results of bodies while they are needed. Every call is a few words: which body, how many guards come
+before its own, and the offsets of its arguments and results in the block. The code contains bodies
+only, so another number of steps is just another list of words.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 from simpleautodiff.errors import TraceError
 
-_LINE = 64  # bytes that a processor moves together
+_LINE = 64  # bytes of a cache line
 
 
 class NotRolledError(TraceError):
@@ -45,12 +45,12 @@ class NotRolledError(TraceError):
 
 
 class ScalarBody(NamedTuple):
-    """A body on single numbers: it takes the addresses of what it is given, and of results."""
+    """A body on single numbers: it takes the addresses of its arguments and results."""
 
     kernel: Kernel
 
     def words(self, given: list[int], results: list[int], layout: RolledLayout) -> list[int]:
-        """Return what it is told at a call."""
+        """Return the words of a call."""
         return [*given, *results]
 
     def constants(self) -> list[Any]:
@@ -59,18 +59,18 @@ class ScalarBody(NamedTuple):
 
     @property
     def scratch(self) -> int:
-        """How many bytes it needs to work in."""
+        """The bytes of work memory it needs."""
         return 0
 
 
 class ArrayBody(NamedTuple):
-    """A body of loops on arrays: it takes a table of addresses, that of memory to work in first."""
+    """A body of loops on arrays: it takes a table of addresses, that of work memory first."""
 
     tasks: list[Task]
     memory: BufferLayout
 
     def words(self, given: list[int], results: list[int], layout: RolledLayout) -> list[int]:
-        """Return what it is told at a call."""
+        """Return the words of a call."""
         plan, table = self.memory.plan, [0] * (1 + len(self.memory.table))
         table[0] = layout.scratch
         for k, constant in enumerate(plan.constants):
@@ -87,7 +87,7 @@ class ArrayBody(NamedTuple):
 
     @property
     def scratch(self) -> int:
-        """How many bytes it needs to work in."""
+        """The bytes of work memory it needs."""
         return self.memory.size
 
 
@@ -98,12 +98,12 @@ class MoveBody(NamedTuple):
 
     @property
     def scratch(self) -> int:
-        """How many bytes it needs to work in."""
+        """The bytes of work memory it needs."""
         return 0
 
 
 def make_body(program: RecordedProgram, precise: bool) -> ScalarBody | ArrayBody:
-    """Return a body as it is compiled: unrolled if it is small, in loops if not."""
+    """Return a body in the form to compile: unrolled if it is small, otherwise in loops."""
     elements = sum([math.prod(line.shape) for line in program.lines])
     program = program if precise else split_complex(program)
     kernel = unroll_if_small(program, precise) if elements <= ROLLING.scalar else None
@@ -129,13 +129,13 @@ class RolledLayout:
     words : ndarray of int64
         The calls, one after the other.
     steps : list
-        From where to where words are gone through, and lines that NumPy computes in between.
+        Ranges of words, and lines that NumPy computes in between.
     known : ndarray of uint8
-        How the block begins: numbers that are the same at every call of the program.
+        The first bytes of the block: numbers that are the same at every call.
     inputs, outputs : list
-        Where arguments and results lie: offset, dtype, shape and strides, in bytes.
+        The offset, dtype, shape and strides of each, in bytes.
     size : int
-        How many bytes the block has.
+        The bytes of the block.
     """
 
     def __init__(self, rolled: RolledProgram, precise: bool) -> None:
@@ -165,7 +165,7 @@ class RolledLayout:
     # Memory. --------------------------------------------------------------------------------------
 
     def _take(self, size: int) -> int:
-        """Return the offset of new memory; what is short lies close together."""
+        """Return the offset of new memory; small values are packed."""
         if size >= _LINE:
             self.size = -(-self.size // _LINE) * _LINE
         begin = self.size
@@ -192,7 +192,7 @@ class RolledLayout:
                     self.constant(constant)
 
     def constant(self, number: Any) -> int:
-        """Return where a number or an array lies that is the same at every call of the program."""
+        """Return the offset of a number or an array that is the same at every call."""
         array = np.ascontiguousarray(number, None if isinstance(number, np.ndarray) else np.float64)
         content = array.tobytes()
         key = array.dtype.char, content
@@ -203,12 +203,12 @@ class RolledLayout:
         return self._constants[key]
 
     def _at(self, view: View) -> int:
-        """Return where the first element of a view lies."""
+        """Return the offset of the first element of a view."""
         dtype: Any = self.lines[view.root].dtype
         return self._offsets[view.root] + lowest(view) * int(dtype.itemsize)
 
     def lies(self, view: View) -> tuple[int, Any, tuple[int, ...], tuple[int, ...]]:
-        """Return where the elements of a view are: offset, dtype, shape and strides, in bytes."""
+        """Return the offset, dtype, shape and strides of a view, in bytes."""
         dtype: Any = self.lines[view.root].dtype
         return (
             self._first(view),
@@ -220,7 +220,7 @@ class RolledLayout:
     # Calls. ---------------------------------------------------------------------------------------
 
     def _write_calls(self) -> list[int]:
-        """Write the words of all calls; memory is given back after the last call that needs it."""
+        """Write the words of all calls; memory is freed after the last call that needs it."""
         words: list[int] = []
         begin, dying = 0, self._find_deaths()
         for k, call in enumerate(self.rolled.calls):
@@ -244,7 +244,7 @@ class RolledLayout:
         return words
 
     def _begin(self, root: int) -> None:
-        """Give memory to a result, if it has none."""
+        """Allocate memory for a result, if it has none."""
         if root not in self._offsets:
             size = self._bytes(root)
             free = self._free.get(size)
@@ -267,7 +267,7 @@ class RolledLayout:
         return [self._moves[key], 0, self._first(to), source]
 
     def _first(self, view: View) -> int:
-        """Return where the element lies whose indices are all 0."""
+        """Return the offset of the element whose indices are all 0."""
         dtype: Any = self.lines[view.root].dtype
         return self._offsets[view.root] + view.offset * int(dtype.itemsize)
 
@@ -304,7 +304,7 @@ def _roots(call: BodyCall | Move | LineCall, rolled: RolledProgram) -> Iterable[
 
 
 def constant_view(array: Any) -> View:
-    """Return how the elements of a constant lie."""
+    """Return the view of the elements of a constant."""
     return View(-1, array.shape, 0, steps(array.shape))
 
 
@@ -314,7 +314,7 @@ def move_loop(shape: Shape, by: Shape, dtype: Any) -> Loop:
 
 
 def _move_loop(adds: bool, shape: Shape, to: Shape, by: Shape, dtype: Any) -> Loop:
-    """Return the loop that moves elements; buffer 0 is where they go, 1 where they come from."""
+    """Return the loop that moves elements, from buffer 1 to buffer 0."""
     letter = dtype_letter(dtype) or ""
     flat, loads = ScalarProgram(), [Access(1, letter, 0, by)]
     value = flat.input(letter)

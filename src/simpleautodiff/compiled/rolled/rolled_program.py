@@ -11,14 +11,14 @@ from simpleautodiff.compiled.recording.trace_program import RecordedProgram
 
 
 class Given(NamedTuple):
-    """What a body is given at a call: a view of an earlier result, or a constant."""
+    """An argument of a call of a body: a view of an earlier result, or a constant."""
 
     view: View | None
     constant: Any = None
 
 
 class BodyCall(NamedTuple):
-    """One call of a body: what it is given, and the lines whose results it leaves behind."""
+    """One call of a body: its arguments, and the lines whose results it computes."""
 
     body: int
     given: list[Given]
@@ -27,7 +27,7 @@ class BodyCall(NamedTuple):
 
 
 class Move(NamedTuple):
-    """Elements of an array that are set, or added to: by those of a view, or by constants."""
+    """Elements of an array that are set, or added to, from a view or from constants."""
 
     adds: bool
     to: View
@@ -47,13 +47,13 @@ class RolledProgram(NamedTuple):
     Attributes
     ----------
     recorded : RecordedProgram
-        What was rolled.
+        The program that was rolled up.
     bodies : list of RecordedProgram
         Programs that are called.
     calls : list of BodyCall, Move or LineCall
-        What is done.
+        The calls, in order.
     views : dict
-        Lines that lie where others do.
+        The views among the lines.
     """
 
     recorded: RecordedProgram
@@ -62,10 +62,10 @@ class RolledProgram(NamedTuple):
     views: dict[int, View]
 
     def view(self, number: int) -> View:
-        """Return where the elements of a line are."""
+        """Return the view of the elements of a line."""
         return self.views.get(number) or whole(number, self.recorded.lines[number].shape)
 
     @property
     def size(self) -> int:
-        """How many lines all bodies have together."""
+        """The number of lines of all bodies."""
         return sum([len(body.lines) for body in self.bodies])

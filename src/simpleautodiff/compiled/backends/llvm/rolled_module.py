@@ -1,4 +1,4 @@
-"""A rolled program as LLVM's text: a function for each body, and one that calls them in turn."""
+"""A rolled program as LLVM text: a function for each body, and one that calls them in turn."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NativeRolled:
     """The code of a rolled program.
 
     Calling it runs the program on a block: the result is 0, or 1 + the number of the first guard
-    that failed, or what a call of LAPACK answered that failed.
+    that failed, or the status of a LAPACK call that failed.
     """
 
     def __init__(
@@ -48,14 +48,14 @@ class NativeRolled:
         self._words = self.words.ctypes.data
 
     def __call__(self, block: int, start: int, stop: int) -> int:
-        """Go through some of the words, with a block that is given by its address."""
+        """Run some of the calls that the words describe, on a block given by its address."""
         return int(self._run(block, self._words + 8 * start, self._words + 8 * stop))
 
 
 def rolled_module(
     layout: RolledLayout, precise: bool, lanes: int, form: CallForm | None = None
 ) -> str:
-    """Write all bodies, the function that calls them as the words say, and the way from Python."""
+    """Write all bodies, and the function that calls them as the words say."""
     module = Module(precise)
     lengths = [_write(module, k, body, lanes) for k, body in enumerate(layout.bodies)]
     module.functions.append(_write_run(lengths))
@@ -65,7 +65,7 @@ def rolled_module(
 
 
 def _write(module: Module, number: int, body: Any, lanes: int) -> int:
-    """Write one body; return how many words it takes."""
+    """Write one body; return the number of words of a call."""
     builder = Builder()
     if isinstance(body, ScalarBody):
         write_body(module, body.kernel, f"kernel{number}")
@@ -98,7 +98,7 @@ def _write_move(module: Module, builder: Builder, loop: Loop, lanes: int) -> int
 
 
 def _write_run(lengths: list[int]) -> str:
-    """Write the function that goes through the words: a loop around a call of each body."""
+    """Write the function that processes the words: a loop around a call of each body."""
     builder = Builder()
     ahead = [f"%ahead{k}" for k in range(len(lengths))]
     came = ", ".join([f"[{name}, %good{k}]" for k, name in enumerate(ahead)])
