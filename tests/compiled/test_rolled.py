@@ -12,7 +12,7 @@ from simpleautodiff.compiled.rolled.roll import roll
 from simpleautodiff.compiled.rolled.rolled_program import LineCall, Move
 from simpleautodiff.compiled.running import rolled_tiers
 from simpleautodiff.compiled.running.rolled_tiers import TieredRolledProgram
-from simpleautodiff.transforms.loops import fori_loop, scan
+from simpleautodiff.transforms.control_flow import fori_loop, scan
 
 DRAW = np.random.default_rng(5)
 PROGRAMS = {}

@@ -152,7 +152,7 @@ def _put_back() -> None:
 
 
 @contextmanager
-def answering(namespaces: list[Namespace]) -> Iterator[None]:
+def replacing_numpy(namespaces: list[Namespace]) -> Iterator[None]:
     """Replace NumPy's functions in the code of some modules, so that they take nodes."""
     run, token = object(), MAKING.set(True)
     try:
@@ -172,10 +172,10 @@ def answering(namespaces: list[Namespace]) -> Iterator[None]:
 
 # Which functions need it. -------------------------------------------------------------------------
 
-_needing: dict[int, tuple[Any, list[Namespace]]] = {}  # by id: code, its modules
+_need_replacements: dict[int, tuple[Any, list[Namespace]]] = {}  # by id: code, its modules
 
 
-def run_answering(f: Any, run: Callable[[], Any], again: Callable[[], Any]) -> Any:
+def run_with_replacements(f: Any, run: Callable[[], Any], again: Callable[[], Any]) -> Any:
     """Run a function; run it again with replacements if a derivative would be lost.
 
     `run` is the first call, `again` makes the same call from the beginning.
@@ -183,10 +183,10 @@ def run_answering(f: Any, run: Callable[[], Any], again: Callable[[], Any]) -> A
     if MAKING.get():
         return run()
     code = getattr(f, "__code__", f)
-    known = _needing.get(id(code))
+    known = _need_replacements.get(id(code))
     if known is not None and known[0]() is code:
         try:
-            with answering(known[1]):
+            with replacing_numpy(known[1]):
                 return run()
         except _REFUSED as error:
             if _is_of_user(error):
@@ -208,7 +208,7 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
     while new:
         namespaces += new
         try:
-            with answering(namespaces):
+            with replacing_numpy(namespaces):
                 result = again()
         except _REFUSED as other:
             if _is_of_user(other):
@@ -232,7 +232,10 @@ def _is_of_user(error: BaseException) -> bool:
 def _remember(code: Any, namespaces: list[Namespace]) -> None:
     key = id(code)
     with suppress(TypeError):  # without a weak reference it runs twice each time
-        _needing[key] = ref(code, partial(_forget_dead, _needing, key)), namespaces
+        _need_replacements[key] = (
+            ref(code, partial(_forget_dead, _need_replacements, key)),
+            namespaces,
+        )
 
 
 def _forget_dead(needing: dict[int, Any], key: int, _: Any) -> None:
@@ -251,10 +254,10 @@ def _find_modules(traceback: TracebackType | None, known: list[Namespace]) -> li
         traceback = traceback.tb_next
     seen = {id(namespace) for namespace in known}
     others = [vars(m) for m in list(sys.modules.values()) if isinstance(m, ModuleType)]
-    return _concerned(ran, seen) or _concerned(others, seen)
+    return _find_numpy_users(ran, seen) or _find_numpy_users(others, seen)
 
 
-def _concerned(namespaces: list[Namespace], seen: set[int]) -> list[Namespace]:
+def _find_numpy_users(namespaces: list[Namespace], seen: set[int]) -> list[Namespace]:
     """Return those modules that refer to NumPy, or to its functions, by some name."""
     found = {id(n): n for n in namespaces if id(n) not in seen and not _is_library(n)}
     replacements = _replacements()

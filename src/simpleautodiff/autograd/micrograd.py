@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simpleautodiff.core.graphs import reverse
+from simpleautodiff.core.forward_reverse import reverse
 from simpleautodiff.core.node import Node
 from simpleautodiff.rules.scalar.arithmetic import add, div, mul, neg, power, sub
 from simpleautodiff.rules.scalar.exponential import exp, log

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.made_arrays import run_answering
+from simpleautodiff.arrays.made_arrays import run_with_replacements
 from simpleautodiff.arrays.patch_scipy import patch_scipy
 from simpleautodiff.compiled.finish_results import copy_array, dtype_of_result, find_finish
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
@@ -267,7 +267,7 @@ def record_program(
             some, more = rebuild(iter(given))
             return f(*some, **more)
 
-        outputs = [unwrapped(x) for x in flatten(run_answering(f, run, run))[0]]
+        outputs = [unwrapped(x) for x in flatten(run_with_replacements(f, run, run))[0]]
         if level.captured:
             raise TraceError(f"{name_of(f)} reads a number of a function being recorded")
         return level.finish(outputs, len(described.varies)), outputs

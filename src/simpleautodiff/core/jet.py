@@ -37,10 +37,10 @@ class JetLevel(Level):
 
     def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Jet:
         """Return the jet of `primitive`(`args`)."""
-        rule = (primitive, tuple(map(_forgetful, args))) if primitive.squared else None
+        rule = (primitive, tuple(map(_drop_rule, args))) if primitive.squared else None
         if self.order == 1:
             return Jet(value, [self._tangent(primitive, args, values, value)], self, rule)
-        lazy_args = tuple(arg.lazily() if _is_jet(arg, self) else arg for arg in args)
+        lazy_args = tuple(arg.make_lazy() if _is_jet(arg, self) else arg for arg in args)
         jet = self.lazy.result(primitive, lazy_args, values, value)
         jet.nth(self.order)
         return Jet(value, jet.higher, self, rule)
@@ -94,7 +94,7 @@ class Jet(Traced):
             self.higher.append(self._next())
         return self.higher[n - 1]
 
-    def lazily(self) -> Jet:
+    def make_lazy(self) -> Jet:
         """Return a lazy copy of this jet, for use inside a rule."""
         assert isinstance(self.level, JetLevel)
         return Jet(self.value, self.higher, self.level.lazy)
@@ -138,7 +138,7 @@ class Jet(Traced):
         return f"Jet({self.value!r}, derivatives={self.higher!r})"
 
 
-def _forgetful(arg: Any) -> Any:
+def _drop_rule(arg: Any) -> Any:
     """Return an argument of a root without its own history, which the square does not need."""
     return Jet(arg.value, arg.higher, arg.level) if type(arg) is Jet else arg
 

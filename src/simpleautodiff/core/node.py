@@ -16,7 +16,7 @@ from weakref import ref
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Level, Traced
-from simpleautodiff.core.primitive import Args, Primitive, stated
+from simpleautodiff.core.primitive import Args, Primitive, make_stated
 from simpleautodiff.errors import ArgumentError, TraceError
 from simpleautodiff.values.functions import check_value
 
@@ -52,7 +52,7 @@ class Node(Traced):
     ) -> None:
         self.value = check_value(value, "the value of a Node")
         self.args = tuple(parent_nodes)
-        self.primitive = stated(operator, ()) if operator != "input" or self.args else None
+        self.primitive = make_stated(operator, ()) if operator != "input" or self.args else None
         self.level = hand_above(value.level) if isinstance(value, Traced) else HAND
         self.index = None
         if name:
@@ -95,13 +95,13 @@ class Node(Traced):
                 f"{self!r} has {len(self.args)} parents, so grad_wrt_parents needs as many "
                 f"numbers; got {len(derivatives)}"
             )
-        self.primitive = stated(self.operator, derivatives)
+        self.primitive = make_stated(self.operator, derivatives)
 
     @property
     def child_nodes(self) -> list[Node]:
         """The living nodes computed from this one, in the order they were made."""
         if not isinstance(self.level, Hand):
-            raise not_by_hand("list of children")
+            raise not_by_hand_error("list of children")
         return Children(self)
 
     def children(self) -> Iterator[Node]:
@@ -122,7 +122,7 @@ class Node(Traced):
     @partial_derivative.setter
     def partial_derivative(self, derivative: Any) -> None:
         if not isinstance(self.level, Hand):
-            raise not_by_hand("partial derivative")
+            raise not_by_hand_error("partial derivative")
         if not isinstance(self.index, Links):
             self.index = Links(self.index)
         self.index.derivative = derivative
@@ -222,7 +222,7 @@ class Links(list["ref[Node]"]):
         self.append(link)
 
 
-def not_by_hand(what: str) -> TraceError:
+def not_by_hand_error(what: str) -> TraceError:
     """Return the error for an attribute that only nodes typed by hand have."""
     return TraceError(
         f"a node inside a function that is being differentiated keeps no {what}; "

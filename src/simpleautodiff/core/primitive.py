@@ -110,7 +110,7 @@ class Primitive:
             raise
         except (ArithmeticError, ValueError):
             result = as_numpy_would(
-                rule, (value, *args), self.complaint(args, "the derivative of ")
+                rule, (value, *args), self.describe_refusal(args, "the derivative of ")
             )
             if result is not ZERO and not is_finite(result):
                 warn_domain(f"the derivative of {self.call(args)} is {result}{cite_line()}")
@@ -128,15 +128,15 @@ class Primitive:
         if of_numpy is not None:
             kind, what = of_numpy
             raise kind(f"{self.name} of {what}: {error}{cite_line()}") from None
-        result = as_numpy_would(self.compute, args, self.complaint(args))
-        warn_domain(f"{self.complaint(args)}; it becomes {result}{cite_line()}")
+        result = as_numpy_would(self.compute, args, self.describe_refusal(args))
+        warn_domain(f"{self.describe_refusal(args)}; it becomes {result}{cite_line()}")
         return result
 
     def call(self, args: Args) -> str:
         """Write the call with its numbers: ``log(0.0)``."""
         return f"{self.name}({', '.join(map(short_repr, args))})"
 
-    def complaint(self, args: Args, prefix: str = "") -> str:
+    def describe_refusal(self, args: Args, prefix: str = "") -> str:
         """Say which operation was evaluated outside which domain."""
         domain = f"; {self.name} needs {self.domain.text}" if self._is_outside(args) else ""
         return f"{prefix}{self.call(args)} is not a finite number{domain}"
@@ -155,20 +155,20 @@ def values_read(primitive: Primitive, parents: tuple[int, ...]) -> frozenset[int
     A rule reads only the shape and dtype of a parameter whose name begins with an underscore.
     """
     if parents not in primitive.read:
-        by_each = [_read_by(primitive.partials[k], primitive.arity) for k in parents]
+        by_each = [_find_read_by(primitive.partials[k], primitive.arity) for k in parents]
         primitive.read[parents] = frozenset().union(*by_each)
     return primitive.read[parents]
 
 
-def _read_by(rule: Partial, arity: int) -> set[int]:
+def _find_read_by(rule: Partial, arity: int) -> set[int]:
     """Return the arguments that a rule reads, and -1 if it reads the result."""
     if isinstance(rule, LinearRule):
-        both = [_named_as_read(function, arity) for function in (rule.push, rule.pull)]
+        both = [_find_named_as_read(function, arity) for function in (rule.push, rule.pull)]
         return set().union(*both) - {-1}  # their first parameter is a derivative, not the result
-    return _named_as_read(rule, arity) if callable(rule) else set()
+    return _find_named_as_read(rule, arity) if callable(rule) else set()
 
 
-def _named_as_read(function: Any, arity: int) -> set[int]:
+def _find_named_as_read(function: Any, arity: int) -> set[int]:
     read = set()
     parameters = inspect.signature(function).parameters.values()
     for index, parameter in zip(range(-1, arity), parameters, strict=False):  # excludes options
@@ -181,7 +181,7 @@ def _named_as_read(function: Any, arity: int) -> set[int]:
 TABLE: dict[str, Primitive] = {}  # the rows by name; `rules` fills it
 
 
-def stated(operator: str, derivatives: Iterable[Any]) -> Primitive:
+def make_stated(operator: str, derivatives: Iterable[Any]) -> Primitive:
     """Make the primitive of a node whose maker states the numbers ∂node/∂parent."""
     partials = tuple(lambda v, *args, number=number: number for number in derivatives)
 

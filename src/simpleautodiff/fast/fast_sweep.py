@@ -19,7 +19,7 @@ from simpleautodiff.fast.array_sweep import ArraySweep, Scaled
 from simpleautodiff.fast.limits import LIMITS
 
 FLOATS = {float, np.float64}
-_EXACT = 2**53  # integers up to here are exact as floats
+_EXACT_UP_TO = 2**53  # integers up to here are exact as floats
 
 
 def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
@@ -113,7 +113,7 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
     if node.primitive is TABLE["div"]:
         a, b = args
         y = b.value if type(b) is Node else b
-        if (type(y) in FLOATS or (type(y) is int and abs(y) < _EXACT)) and y:
+        if (type(y) in FLOATS or (type(y) is int and abs(y) < _EXACT_UP_TO)) and y:
             slope = 1 / y
             if type(a) is Node:
                 old, term = bar[a.index], adjoint * slope

@@ -19,7 +19,7 @@ from simpleautodiff.fast import array_locks
 from simpleautodiff.fast.array_locks import while_holding
 from simpleautodiff.fast.memory_pool import POOL
 
-_uses: dict[Recording, int] = {}  # the running uses, and the thread of each
+_uses: dict[EngineUse, int] = {}  # the running uses, and the thread of each
 
 
 class _Pause:
@@ -57,7 +57,7 @@ class _Pause:
 _pause = _Pause()
 
 
-class Recording:
+class EngineUse:
     """One use of the engine; the module says how it is entered."""
 
     __slots__ = ()
@@ -77,9 +77,9 @@ class SurelyEnded:
     __slots__ = ("use",)
 
     def __init__(self) -> None:
-        self.use = Recording()
+        self.use = EngineUse()
 
-    def __enter__(self) -> Recording:
+    def __enter__(self) -> EngineUse:
         return self.use
 
     def __exit__(self, *exception: object) -> None:

@@ -27,20 +27,20 @@ from simpleautodiff.core.tape import Tape
 from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.restating import (
     Restated,
-    besides_last,
-    has_value_of,
+    ignore_last,
     is_at_0,
     is_root,
     is_same,
     note_zeros,
     origin,
+    register_value,
     restate_as,
     square_of,
 )
 from simpleautodiff.values.functions import is_complex, lift
 
-_FACTORS = {"mul": 2, "div": 1, "neg": 1, "pos": 1}  # how many of the first arguments are factors
-_SIZES = ("abs", "hypot")  # whose square is the sum of the squares of their arguments
+_FACTOR_COUNT = {"mul": 2, "div": 1, "neg": 1, "pos": 1}  # how many arguments are factors
+_ABSOLUTE_VALUES = ("abs", "hypot")  # whose square is the sum of the squares of their arguments
 _ODD: set[str] = set()  # rows of odd functions
 
 
@@ -83,17 +83,17 @@ def carry_root(primitive: Primitive, *args: Any) -> Restated:
         _find_root(arg) if jet and _reads_root(primitive, k) else None
         for k, (arg, jet) in enumerate(zip(args, jets, strict=True))
     ]
-    if not any(parts) or (primitive.name in _SIZES and is_complex(plain(args[0]))):
+    if not any(parts) or (primitive.name in _ABSOLUTE_VALUES and is_complex(plain(args[0]))):
         return None
-    return _carrying(primitive), (*args, _make_multiple(primitive, args, parts, object()))
+    return _make_carrying(primitive), (*args, _make_multiple(primitive, args, parts, object()))
 
 
 @cache
-def _carrying(primitive: Primitive) -> Primitive:
+def _make_carrying(primitive: Primitive) -> Primitive:
     """Make a primitive with one more argument, the multiple that it stores."""
     return replace(
         primitive,
-        partials=(*map(besides_last, primitive.partials), ZERO),
+        partials=(*map(ignore_last, primitive.partials), ZERO),
         compute=lambda *args: primitive.compute(*args[:-1]),
         by_type=None,
         batch=None,
@@ -188,14 +188,14 @@ def _sources(node: Node) -> list[Node]:
 
 def _passes_roots(primitive: Primitive, x: Any) -> bool:
     """Tell whether a primitive may return a multiple of a root among its arguments."""
-    if primitive.name in _SIZES:
+    if primitive.name in _ABSOLUTE_VALUES:
         return not any([is_complex(plain(arg)) for arg in origin(x)[1]])
     return primitive.squared == ()
 
 
 def _reads_root(primitive: Primitive, k: int) -> bool:
     """Tell whether the root of the result may come from argument k."""
-    return k < _FACTORS.get(primitive.name, primitive.arity) and k not in primitive.settings
+    return k < _FACTOR_COUNT.get(primitive.name, primitive.arity) and k not in primitive.settings
 
 
 def _make_multiple(
@@ -205,7 +205,7 @@ def _make_multiple(
     k = next(k for k, part in enumerate(parts) if part is not None)
     part = parts[k]
     assert part is not None
-    if primitive.name in _FACTORS:
+    if primitive.name in _FACTOR_COUNT:
         cofactor = apply(primitive, *args[:k], part.cofactor, *args[k + 1 :])
         return Multiple(part.root, part.square, cofactor)
     if primitive.name in _ODD:
@@ -215,7 +215,9 @@ def _make_multiple(
         arg if i in primitive.settings else arg * arg if found is None else found.squared()
         for i, (arg, found) in enumerate(zip(args, parts, strict=True))
     ]
-    return Multiple(x, sum(squares) if primitive.name in _SIZES else apply(primitive, *squares))
+    return Multiple(
+        x, sum(squares) if primitive.name in _ABSOLUTE_VALUES else apply(primitive, *squares)
+    )
 
 
 # Even and odd functions. --------------------------------------------------------------------------
@@ -246,7 +248,7 @@ def _apply_to_square(primitive: Primitive, x: Any, part: Multiple, odd: int) -> 
     near = _expand(primitive, odd, 0, zero, part.squared())
     if not isinstance(zero, Traced) and np.all(zero):
         return near
-    away = apply(_alone(primitive), x)
+    away = apply(_without_restating(primitive), x)
     return where(zero, near, away / where(zero, 1, x) if odd else away)
 
 
@@ -281,10 +283,10 @@ def _term(primitive: Primitive, odd: int, j: int) -> Primitive:
         squared=None,
         restate=None,
     )
-    return has_value_of(TABLE["pos"], term)
+    return register_value(TABLE["pos"], term)
 
 
 @cache
-def _alone(primitive: Primitive) -> Primitive:
+def _without_restating(primitive: Primitive) -> Primitive:
     """Make a primitive that does not examine how its argument was computed."""
-    return has_value_of(primitive, replace(primitive, by_type=None, listed=False, restate=None))
+    return register_value(primitive, replace(primitive, by_type=None, listed=False, restate=None))

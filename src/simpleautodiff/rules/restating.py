@@ -44,7 +44,7 @@ def is_at_0(x: Any) -> bool:
     number = plain(x)
     if type(number) is np.ndarray and number.dtype != object:
         return not number.all()
-    return number == 0 if type(number) is float else happens(number == 0)
+    return number == 0 if type(number) is float else may_hold(number == 0)
 
 
 def is_same(x: Any, y: Any) -> bool:
@@ -74,16 +74,18 @@ def is_same(x: Any, y: Any) -> bool:
             ]
         elif type(a) is Jet:
             pairs += [(a.value, b.value), *zip(a.higher, b.higher, strict=True)]
-        elif not (np.array_equal(a, b) if type(a) in _NUMPY else type(a) in _PLAIN and a == b):
+        elif not (
+            np.array_equal(a, b) if type(a) in _NUMPY_TYPES else type(a) in _PLAIN_TYPES and a == b
+        ):
             return False
     return True
 
 
-_NUMPY = {np.ndarray, np.float64, np.float32, np.complex128}
-_PLAIN = {int, float, str, bool, slice, tuple, type(None)}
+_NUMPY_TYPES = {np.ndarray, np.float64, np.float32, np.complex128}
+_PLAIN_TYPES = {int, float, str, bool, slice, tuple, type(None)}
 
 
-def happens(condition: Any) -> bool:
+def may_hold(condition: Any) -> bool:
     """Tell whether a condition holds for some element; for an opaque or lazy one it may."""
     return isinstance(condition, (Traced, Foreign)) or bool(np.any(condition))
 
@@ -118,22 +120,22 @@ def square_of(root: Primitive) -> Primitive:
         squared=None,
         restate=None,
     )
-    return has_value_of(TABLE["square"], squared)
+    return register_value(TABLE["square"], squared)
 
 
 # For each primitive made here: the row of the table with the same value, and its arity.
-_VALUES: dict[Primitive, tuple[Primitive, int]] = {}
+_VALUE_ROWS: dict[Primitive, tuple[Primitive, int]] = {}
 
 
-def has_value_of(row: Primitive, made: Primitive) -> Primitive:
+def register_value(row: Primitive, made: Primitive) -> Primitive:
     """Register that a primitive has the value of a row of its first arguments; return it."""
-    _VALUES[made] = row, row.arity
+    _VALUE_ROWS[made] = row, row.arity
     return made
 
 
 def find_value_alone(primitive: Primitive, args: Args) -> tuple[Primitive, Args]:
     """Return a row and arguments with the same value, for code that needs no derivative."""
-    made, count = _VALUES.get(primitive, (primitive, len(args)))
+    made, count = _VALUE_ROWS.get(primitive, (primitive, len(args)))
     return made, args[:count]
 
 
@@ -157,7 +159,7 @@ def _with_derivatives_of_last(primitive: Primitive) -> Primitive:
         restate=None,
     )
     STATED.add(stated)
-    return has_value_of(primitive, stated)
+    return register_value(primitive, stated)
 
 
 STATED: set[Primitive] = set()
@@ -168,7 +170,7 @@ def restate_as(primitive: Primitive, smooth: Any, *args: Any) -> Restated:
     return _with_derivatives_of_last(primitive), (*args, smooth)
 
 
-def besides_last(rule: Partial) -> Partial:
+def ignore_last(rule: Partial) -> Partial:
     """Return a rule for a primitive that has one more argument."""
     return (lambda v, *args: rule(v, *args[:-1])) if callable(rule) else rule
 

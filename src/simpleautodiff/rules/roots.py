@@ -27,15 +27,15 @@ from simpleautodiff.rules.branches import choose
 from simpleautodiff.rules.multiples import carry_root, is_first_root, multiply_roots
 from simpleautodiff.rules.restating import (
     Restated,
-    besides_last,
-    happens,
-    has_value_of,
+    ignore_last,
     is_at_0,
     is_constant,
     is_root,
     is_same,
+    may_hold,
     note_zeros,
     origin,
+    register_value,
     restate_as,
     square_of,
 )
@@ -91,15 +91,15 @@ def _is_itself(x: Any, y: Any) -> bool:
 
 def _restate_flat(primitive: Primitive, x: Any, *exponent: Any) -> Restated:
     """Return a root with slope 0 where its argument, a sum of squares, is 0."""
-    if is_complex(plain(x)) or not happens(flat := plain(x) == 0):
+    if is_complex(plain(x)) or not may_hold(flat := plain(x) == 0):
         return None
     if type(x) is Jet:
-        if (dot := x.nth(1)) is ZERO or not happens(flat := flat & (plain(dot) == 0)):
+        if (dot := x.nth(1)) is ZERO or not may_hold(flat := flat & (plain(dot) == 0)):
             return None
     elif type(x) is not Node or not is_sum_of_squares(x):
         return None
     note_zeros(x)
-    return _flat(primitive), (x, *exponent, flat)
+    return _make_flat_root(primitive), (x, *exponent, flat)
 
 
 def _restate_half(x: Any, exponent: Any) -> Restated:
@@ -119,11 +119,11 @@ def _half_power() -> Primitive:
         squared=(lambda v, x, _exponent: rule(v, x), ZERO),
         restate=None,
     )
-    return has_value_of(TABLE["power"], made)
+    return register_value(TABLE["power"], made)
 
 
 @cache
-def _flat(primitive: Primitive) -> Primitive:
+def _make_flat_root(primitive: Primitive) -> Primitive:
     """Make a root with one more argument: the mask of the elements with slope 0."""
     rule, *others = primitive.partials
 
@@ -133,16 +133,16 @@ def _flat(primitive: Primitive) -> Primitive:
 
     made = replace(
         primitive,
-        partials=(slope, *map(besides_last, others), ZERO),
+        partials=(slope, *map(ignore_last, others), ZERO),
         compute=lambda *args: primitive.compute(*args[:-1]),
         kinks=(Kink("x = 0", lambda *args: args[-1], "0, the subgradient of least norm"),),
         by_type=None,
         settings=(primitive.arity,),
         listed=False,
-        squared=primitive.squared and (*map(besides_last, primitive.squared), ZERO),
+        squared=primitive.squared and (*map(ignore_last, primitive.squared), ZERO),
         restate=None,
     )
-    return has_value_of(primitive, made)
+    return register_value(primitive, made)
 
 
 def where_finite(v: Any, slope: Any) -> Any:

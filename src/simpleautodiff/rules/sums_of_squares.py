@@ -21,13 +21,13 @@ _MULTIPLYING = {"div", "einsum", "matmul", "mul"}
 
 
 @cache
-def _form() -> Primitive:
+def _marked_sum() -> Primitive:
     return replace(TABLE["pos"], by_type=None, listed=False)
 
 
 def as_sum_of_squares(x: Any) -> Any:
     """Mark x as a sum of squares; the caller knows that it is one, as x @ A @ x for some A."""
-    return apply(_form(), x)
+    return apply(_marked_sum(), x)
 
 
 def is_sum_of_squares(x: Node) -> bool:
@@ -61,7 +61,7 @@ def _is_square(node: Node) -> bool:
         return any(_is_conjugate(*each) for each in (pair, pair[::-1]))
     if primitive is None or is_complex(plain(node.value)):
         return False
-    if primitive is _form():
+    if primitive is _marked_sum():
         return True
     if name == "mul" or (name == "matmul" and len(shape(plain(node.value))) == 0):
         return is_same(first, others[0])

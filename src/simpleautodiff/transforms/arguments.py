@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.arrays.made_arrays import run_answering
+from simpleautodiff.arrays.made_arrays import run_with_replacements
 from simpleautodiff.arrays.writes.writable import unpromote
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Traced, unwrapped
@@ -23,7 +23,7 @@ from simpleautodiff.errors import (
     cite_line_of,
     short_repr,
 )
-from simpleautodiff.values.other_arrays import unlabelled
+from simpleautodiff.values.other_arrays import strip_labels
 from simpleautodiff.values.pytree import look_up, map_leaves, put_in
 
 _ALTERNATIVES = {  # part of the error that compiled code raises for a node -> what to write
@@ -45,14 +45,14 @@ _WRAPPING_ERRORS = (ValueError, TypeError, SystemError)  # NumPy may raise these
 Argnums = int | str | tuple[int | str, ...] | list[int | str]
 
 
-class Path(NamedTuple):
+class ArgumentPath(NamedTuple):
     """The path to a part of an argument: `params.layer1.w`, or `params['layer1'][0]`."""
 
     key: int | str
     steps: tuple[str, ...]
 
 
-Key = int | str | Path
+Key = int | str | ArgumentPath
 
 
 class Selection(NamedTuple):
@@ -69,7 +69,7 @@ class Selection(NamedTuple):
     single: bool = False
 
 
-_FIRST = tuple(range(16))  # to recognise argnums that name all the arguments in order
+_ALL_IN_ORDER = tuple(range(16))  # to recognise argnums that name all the arguments in order
 
 
 def select(
@@ -78,7 +78,7 @@ def select(
     """Find the arguments that `argnums` names, by position or by parameter name."""
     if type(argnums) is int and 0 <= argnums < len(args):
         return Selection((args[argnums],), (argnums,), args, kwargs, True)
-    if type(argnums) is tuple and argnums == _FIRST[: len(args)]:
+    if type(argnums) is tuple and argnums == _ALL_IN_ORDER[: len(args)]:
         return Selection(args, None, args, kwargs)
     if isinstance(argnums, list):
         argnums = tuple(argnums)
@@ -91,7 +91,7 @@ def select(
 
 
 def _look_up(key: Key, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if isinstance(key, Path):
+    if isinstance(key, ArgumentPath):
         return look_up(_look_up(key.key, args, kwargs), key.steps)
     return kwargs[key] if isinstance(key, str) else args[key]
 
@@ -104,7 +104,7 @@ def _find_argument(
     if isinstance(which, str):
         name, *steps = [step for step in re.split(r"[.\[\]'\"]+", which) if step] or [which]
         found = _find_by_name(f, name, args, kwargs)
-        return Path(found, tuple(steps)) if steps else found
+        return ArgumentPath(found, tuple(steps)) if steps else found
     if isinstance(which, bool) or np.ndim(which) or not hasattr(which, "__index__"):
         raise ArgumentError(
             f"argnums is a position, a parameter name, or a tuple of these; got {which!r}"
@@ -159,7 +159,7 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
     if selection.keys is not None:
         args = list(selection.args)
         for key, tree in zip(selection.keys, trees, strict=True):
-            if isinstance(key, Path):
+            if isinstance(key, ArgumentPath):
                 whole = _look_up(key.key, args, kwargs)
                 tree = put_in(whole, key.steps, tree)
                 key = key.key
@@ -167,7 +167,7 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
                 args[key] = tree
             else:
                 kwargs = {**kwargs, key: tree}
-    result = run_answering(
+    result = run_with_replacements(
         f,
         lambda: _call(f, args, kwargs),
         lambda: _call(f, map_leaves(unpromote, args), map_leaves(unpromote, kwargs)),
@@ -179,7 +179,7 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
 
 def _take_node(leaf: Any) -> Any:
     """Return a leaf of a result; for a labelled array of nodes, the node."""
-    inner = unlabelled(leaf)
+    inner = strip_labels(leaf)
     return unwrapped(inner if isinstance(inner, Traced) else leaf)
 
 

@@ -15,7 +15,7 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError, DifferenceWarning, ResultError, cite_line
 from simpleautodiff.rules.array.shapes import reshape
 from simpleautodiff.transforms.arguments import check_function, name_of
-from simpleautodiff.transforms.packing import Inputs, Results, is_number
+from simpleautodiff.transforms.packing import PackedInputs, PackedResults, is_number
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
@@ -25,7 +25,7 @@ _TINY = 1e-100  # the complex step subtracts nothing, so it can be tiny
 _SMALLEST = np.finfo(float).tiny
 
 
-class Report(NamedTuple):
+class DifferenceReport(NamedTuple):
     """The cost of the derivatives of a black box so far, and the estimated error of the last."""
 
     calls: int  # of the function
@@ -102,12 +102,12 @@ class BlackBox:
         functools.update_wrapper(self, f)
         self.f, self.analytic, self.batched = f, analytic, batched
         self.noise, self.scale, self.tolerance = noise, scale, tolerance
-        self.report = Report(0, 0, 0.0)
+        self.report = DifferenceReport(0, 0, 0.0)
         self._cache = _Cache(cache)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate the function; on nodes, record it as one step."""
-        inputs = Inputs((args, kwargs), f"the black box {name_of(self.f)}")
+        inputs = PackedInputs((args, kwargs), f"the black box {name_of(self.f)}")
         if not inputs.shapes:
             return map_leaves(_copy_array, self.evaluate([(args, kwargs)])[0])
         call = _Call(self, inputs)
@@ -151,7 +151,7 @@ class BlackBox:
 
     def _count(self, calls: int, points: int) -> None:
         old = self.report
-        self.report = Report(old.calls + calls, old.points + points, old.error)
+        self.report = DifferenceReport(old.calls + calls, old.points + points, old.error)
 
     def judge(self, error: float, noise: float, order: int) -> None:
         """Enter the error of a Jacobian in the report; warn if it is too large."""
@@ -219,9 +219,9 @@ class BlackBox:
 class _Call:
     """One call of a black box: a function of the vector of all nodes among its arguments."""
 
-    def __init__(self, box: BlackBox, inputs: Inputs) -> None:
+    def __init__(self, box: BlackBox, inputs: PackedInputs) -> None:
         self.box, self.inputs = box, inputs
-        self.results = Results(f"the black box {name_of(box.f)}")
+        self.results = PackedResults(f"the black box {name_of(box.f)}")
         self._jacobians: dict[Any, Any] = {}  # by order and point, for later sweeps
 
     def row(self, order: int) -> Primitive:

@@ -23,7 +23,7 @@ from simpleautodiff.values.pytree import map_leaves
 _DOTS = ("matmul", "einsum", "sparse_matmul", "convolve_all")
 
 
-class Step(NamedTuple):
+class CheckpointedStep(NamedTuple):
     """A step of a checkpointed call: its operator, its value, and its name if it has one."""
 
     operator: str
@@ -31,7 +31,7 @@ class Step(NamedTuple):
     name: str | None
 
 
-Policy = Callable[[Step], bool]
+Policy = Callable[[CheckpointedStep], bool]
 
 
 class CheckpointPolicies:
@@ -53,17 +53,17 @@ class CheckpointPolicies:
     """
 
     @staticmethod
-    def everything_saveable(step: Step) -> bool:
+    def everything_saveable(step: CheckpointedStep) -> bool:
         """Save every value, as without a checkpoint."""
         return True
 
     @staticmethod
-    def nothing_saveable(step: Step) -> bool:
+    def nothing_saveable(step: CheckpointedStep) -> bool:
         """Save the arguments alone."""
         return False
 
     @staticmethod
-    def dots_saveable(step: Step) -> bool:
+    def dots_saveable(step: CheckpointedStep) -> bool:
         """Save products of matrices, which take long to compute again."""
         return step.operator in _DOTS
 
@@ -138,7 +138,7 @@ class SavedCall:
         for node in tape:
             if type(node.value) is not np.ndarray:  # a number, or a node of another tape
                 continue
-            step = Step(node.operator, node.value, tape.names.get(node.index))
+            step = CheckpointedStep(node.operator, node.value, tape.names.get(node.index))
             if node.primitive is not None and policy(step):
                 self.saved.append(SavedValue(tape.line(node), node.value))
             else:

@@ -22,7 +22,7 @@ from simpleautodiff.transforms.structured_primitive import refuse_structures, ta
 from simpleautodiff.values.functions import ByType, check_value
 from simpleautodiff.values.pytree import flatten, map_leaves
 
-_CANDIDATES = (0.7, -1.3, 2.1, 0.2, -0.4, 3.6, 12.5, -7.8)
+_TEST_POINTS = (0.7, -1.3, 2.1, 0.2, -0.4, 3.6, 12.5, -7.8)
 _TOLERANCE = 1e-7
 
 
@@ -213,8 +213,8 @@ def verify(
 
 
 def _choose_points(row: Primitive) -> Iterable[tuple[float, ...]]:
-    for start in range(len(_CANDIDATES)):
-        cycle = itertools.islice(itertools.cycle(_CANDIDATES), start, start + 3 * row.arity, 3)
+    for start in range(len(_TEST_POINTS)):
+        cycle = itertools.islice(itertools.cycle(_TEST_POINTS), start, start + 3 * row.arity, 3)
         point = tuple(cycle)
         if row.domain.contains(*point) and not any(kink.happens(*point) for kink in row.kinks):
             yield point

@@ -22,8 +22,8 @@ from simpleautodiff.rules.array.repeated_values import (
     find_largest,
     has_moved,
     is_turned,
+    mark_turned,
     take_limit,
-    turn,
 )
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.scalar.piecewise import stop_gradient as _stop_gradient
@@ -57,7 +57,7 @@ from simpleautodiff.values.other_arrays import is_foreign, unwrap_foreign, wrap_
 from simpleautodiff.values.pytree import (
     flatten,
     flatten_numbers,
-    is_no_number,
+    is_not_number,
     map_leaves,
     matching_leaves,
 )
@@ -307,7 +307,7 @@ def _confirm(
     f: F, selection: Selection, level: JetLevel, has_aux: bool, results: list[Any], derivatives: Any
 ) -> list[list[Any]]:
     """Run `f` with another basis of repeated values; drop derivatives that depend on it."""
-    turn(level)
+    mark_turned(level)
     with level:
         result = call(f, selection, selection.trees)
     others = flatten_numbers((split_aux(result, level, f)[0] if has_aux else result,))[0]
@@ -351,7 +351,7 @@ def stop_gradient(x: Any) -> Any:
 def match_leaves(tree: Any, like: Any, what: str) -> list[Any]:
     """Return the leaves of a seed; refuse one without the structure and the shapes of `like`."""
     pairs = zip(matching_leaves(tree, like, what), flatten(like)[0], strict=True)
-    numbers = [(leaf, model) for leaf, model in pairs if not is_no_number(model)]
+    numbers = [(leaf, model) for leaf, model in pairs if not is_not_number(model)]
     leaves = [check_value(leaf, what) for leaf, _ in numbers]
     models = [wrap_foreign(model) if is_foreign(model) else model for _, model in numbers]
     for leaf, model in zip(leaves, models, strict=True):

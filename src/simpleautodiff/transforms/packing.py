@@ -17,7 +17,7 @@ from simpleautodiff.values.functions import zero_like
 from simpleautodiff.values.pytree import flatten, map_leaves, matching_leaves
 
 
-class Inputs:
+class PackedInputs:
     """The nodes among some arguments, which can be joined into one vector."""
 
     def __init__(self, tree: Any, what: str) -> None:
@@ -55,7 +55,7 @@ class Inputs:
         return self._rebuild(iter(leaves))
 
 
-class Results:
+class PackedResults:
     """The numbers of a result, which can be joined into one vector and split again."""
 
     def __init__(self, what: str) -> None:

@@ -20,8 +20,8 @@ from simpleautodiff.errors import ResultError
 from simpleautodiff.rules.array.repeated_values import (
     find_largest,
     has_moved,
+    mark_turned,
     take_limit,
-    turn,
     warn_arbitrary,
 )
 from simpleautodiff.rules.branches import where
@@ -65,7 +65,7 @@ class RecordedCall:
         self.f = f
         self.tape: Tape = engine.new_tape() if tape is None else tape
         if turned:
-            turn(self.tape)
+            mark_turned(self.tape)
         self.inputs: list[Node] = []
         self.rebuild: Rebuild
         leaves, self.rebuild = flatten_numbers(selection.trees)

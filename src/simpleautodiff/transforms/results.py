@@ -13,7 +13,7 @@ from simpleautodiff.rules.array.repeated_values import take_limit
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.values.functions import check_value, shape
 from simpleautodiff.values.other_arrays import unwrap_foreign
-from simpleautodiff.values.pytree import flatten, flatten_numbers, is_no_number, paths
+from simpleautodiff.values.pytree import flatten, flatten_numbers, is_not_number, paths
 
 
 def check_number(result: Any, level: Level, f: Callable[..., Any]) -> Any:
@@ -36,7 +36,7 @@ def unwrap_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[An
     if not leaves:
         raise ResultError(f"{name_of(f)} returned {result!r}; did it forget to return its result?")
     for leaf, path in zip(flatten(result)[0], paths(result), strict=True):
-        if not is_no_number(leaf) or leaf is result:
+        if not is_not_number(leaf) or leaf is result:
             _check_leaf(leaf, path, level, f)
     values = [
         take_limit(leaf.value) if isinstance(leaf, Traced) and leaf.level is level else leaf

@@ -132,7 +132,7 @@ def loop(step: F, count: int, snapshots: int) -> F:
     """
     check_function(step)
     schedule(count, snapshots)  # raises if an argument is wrong
-    steps = Steps(
+    steps = SteppedLoop(
         lambda k, state, x, *args: (step(k, state, *args), None),
         lambda k, state: k < count,
         snapshots,
@@ -141,7 +141,7 @@ def loop(step: F, count: int, snapshots: int) -> F:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class SteppedLoop:
     """A loop: ``state, y = step(k, state, x, *args)`` while ``goes_on(k, state)`` holds.
 
     x is the k-th of the x's, in the order of `places` if that is given. The y's are stacked.

@@ -9,7 +9,7 @@ from typing import Any
 from simpleautodiff.core.level import apply
 from simpleautodiff.core.linear import ZERO, Linear, plus, pull, push
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.transforms.packing import Inputs, Results
+from simpleautodiff.transforms.packing import PackedInputs, PackedResults
 from simpleautodiff.values.pytree import flatten, matching_leaves, parts_of
 
 F = Callable[..., Any]
@@ -57,7 +57,7 @@ class _StructuredCall:
     def __init__(self, row: Primitive, function: F, args: tuple[Any, ...]) -> None:
         what = f"the primitive {row.name}"
         self.row, self.function, self.args = row, function, args
-        self.inputs, self.results = Inputs(args, what), Results(what)
+        self.inputs, self.results = PackedInputs(args, what), PackedResults(what)
 
     def run(self) -> Any:
         """Compute the value, and record it as one step."""

@@ -33,7 +33,7 @@ from simpleautodiff.values.libraries import (
     library_of,
     optional as optional,
 )
-from simpleautodiff.values.other_arrays import Foreign, is_foreign, unlabelled, wrap_foreign
+from simpleautodiff.values.other_arrays import Foreign, is_foreign, strip_labels, wrap_foreign
 
 _REGISTERED: dict[type, Mapping[str, Function]] = {}
 
@@ -106,7 +106,7 @@ def check_value(value: Any, what: str) -> Any:
 
 def as_argument(x: Any, setting: bool) -> Any:
     """Convert an argument of a primitive; lists of numbers become arrays."""
-    x = unlabelled(x)
+    x = strip_labels(x)
     if is_foreign(x):
         return wrap_foreign(x)
     return np.asarray(x) if type(x) is list and not setting else x

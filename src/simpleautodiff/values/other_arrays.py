@@ -391,7 +391,7 @@ def _apply(ufunc: Any, a: Any, b: Any) -> Any:
 _install()
 
 
-def unlabelled(x: Any) -> Any:
+def strip_labels(x: Any) -> Any:
     """Return the array inside a labelled one of xarray; return anything else unchanged."""
     labelled = type(x).__module__.startswith("xarray.") and hasattr(type(x), "data")
     return x.data if labelled else x

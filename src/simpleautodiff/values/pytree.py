@@ -54,7 +54,7 @@ def flatten_numbers(trees: tuple[Any, ...]) -> tuple[list[Any], Rebuild]:
     leaves, rebuild = flatten(trees)
     if _COMMON_LEAVES.issuperset(map(type, leaves)):
         return leaves, rebuild
-    kept = [is_no_number(leaf) and not _is_among(leaf, trees) for leaf in leaves]
+    kept = [is_not_number(leaf) and not _is_among(leaf, trees) for leaf in leaves]
     if not any(kept):
         return leaves, rebuild
     pairs = list(zip(leaves, kept, strict=True))
@@ -63,7 +63,7 @@ def flatten_numbers(trees: tuple[Any, ...]) -> tuple[list[Any], Rebuild]:
     )
 
 
-def is_no_number(leaf: Any) -> bool:
+def is_not_number(leaf: Any) -> bool:
     """Tell whether a leaf is a string, a function or the like, which cannot be a number."""
     return issubclass(type(leaf), _NO_NUMBERS)  # isinstance would look inside a node
 

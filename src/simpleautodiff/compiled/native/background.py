@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-Task = tuple[Callable[[], object], Callable[[str], None]]
+BackgroundTask = tuple[Callable[[], object], Callable[[str], None]]
 
 _in_llvm = threading.RLock()
 
@@ -24,12 +24,12 @@ class Compiler:
 
     def __init__(self) -> None:
         self.one_at_a_time = threading.RLock()  # held by the running task, in whichever thread
-        self.tasks: deque[Task] = deque()
+        self.tasks: deque[BackgroundTask] = deque()
         self.changed = threading.Condition()
         self.thread: threading.Thread | None = None
         self.ended = False
 
-    def add(self, task: Task) -> None:
+    def add(self, task: BackgroundTask) -> None:
         """Append a task to the queue."""
         with self.changed:
             if self.ended:

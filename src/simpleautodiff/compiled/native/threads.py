@@ -12,18 +12,18 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
-BatchCall = Callable[[int, int, int], None]  # first row, row after the last, address of arguments
+BatchFunction = Callable[[int, int, int], None]  # first row, end, address of arguments
 
 _kernel = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 
-def batch_call(address: int) -> BatchCall:
+def batch_call(address: int) -> BatchFunction:
     """Return a kernel as a function; the caller keeps the code and the arguments alive."""
     return _kernel(address)
 
 
 def run_threads(
-    kernel: BatchCall, rows: int, arguments: int, threads: int = 1, step: int = 1
+    kernel: BatchFunction, rows: int, arguments: int, threads: int = 1, step: int = 1
 ) -> None:
     """Run a kernel on all rows, cut into one part for each thread.
 

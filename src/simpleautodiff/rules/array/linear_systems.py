@@ -191,7 +191,7 @@ def has_equal(values: Any, *others: float) -> Any:
     return np.any(np.triu(tight, 1))
 
 
-EQUAL = Kink(
+EQUAL_EIGENVALUES = Kink(
     "equal eigenvalues",
     lambda a: has_equal(np.linalg.eigvalsh(a)),
     "that of the limit, and nan if the vectors matter; each value has the vector NumPy gives it",
@@ -275,7 +275,7 @@ def make_symmetric_rows(
         batch=lambda size, which, a: eigenvalues(a),
         domain=SYMMETRIC_MATRIX,
         holomorphic=False,
-        kinks=[EQUAL],
+        kinks=[EQUAL_EIGENVALUES],
         listed=listed,
     )
     eigenvectors: Wrapping = row(
@@ -292,7 +292,7 @@ def make_symmetric_rows(
         batch=lambda size, which, a: eigenvectors(a),
         domain=SYMMETRIC_MATRIX,
         holomorphic=False,
-        kinks=[EQUAL],
+        kinks=[EQUAL_EIGENVALUES],
         listed=listed,
     )
     return SymmetricRows(eigenvalues, eigenvectors, decompose)

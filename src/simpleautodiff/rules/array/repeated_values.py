@@ -36,7 +36,7 @@ from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.values.functions import Function
 
-ORDER = 4  # terms of each series; each derivative uses up one
+SERIES_ORDER = 4  # terms of each series; each derivative uses up one
 CLOSE = 8  # values that differ by fewer roundings than this, times their number, are repeated
 LOSS = 1e4  # a pole counts as cancelled below this many roundings
 
@@ -73,7 +73,7 @@ class LimitLevel(JetLevel):
     """A level of series in ε, just below the level of the derivative that needs it."""
 
     def __init__(self, number: float, owner: Level) -> None:
-        super().__init__(ORDER)
+        super().__init__(SERIES_ORDER)
         self.number = self.lazy.number = number
         self.open = self.lazy.open = True
         self.owner = owner
@@ -153,7 +153,7 @@ class Pole(Traced):
     def infinite(self) -> Any:
         """Tell which elements have a term with a negative power of ε that is not 0."""
         rounding = LOSS * self.level.rounding * self.size
-        if self.order > ORDER:
+        if self.order > SERIES_ORDER:
             return np.ones(np.shape(plain(self)), bool)
         terms = [plain(_term(self.jet, k)) for k in range(self.order)]
         return np.any([~(np.abs(term) <= rounding) for term in terms], axis=0)
@@ -162,16 +162,16 @@ class Pole(Traced):
         """Return the series without its infinite terms; its last terms are not known."""
         terms = [
             _times(math.factorial(k - self.order) / math.factorial(k), self.jet.nth(k))
-            for k in range(self.order, ORDER + 1)
+            for k in range(self.order, SERIES_ORDER + 1)
         ]
-        unknown = [np.nan * self.jet.value] * (ORDER + 1 - len(terms))
+        unknown = [np.nan * self.jet.value] * (SERIES_ORDER + 1 - len(terms))
         first, *rest = [*terms, *unknown]
         return Jet(where(self.infinite(), np.nan, first), rest, self.level)
 
 
 def _term(jet: Any, k: int) -> Any:
     """Return the coefficient of εᵏ."""
-    if k > ORDER:
+    if k > SERIES_ORDER:
         return np.nan * jet.value
     derivative = jet.nth(k)
     return 0 * jet.value if derivative is ZERO else derivative * (1 / math.factorial(k))
@@ -186,10 +186,10 @@ def _times_power(x: Any, order: int, level: LimitLevel) -> Jet:
     if isinstance(x, Pole) and x.level is level:
         x, order = x.jet, order - x.order
     own = isinstance(x, Jet) and x.level is level
-    jet: Jet = x if own else Jet(x, [ZERO] * ORDER, level)
+    jet: Jet = x if own else Jet(x, [ZERO] * SERIES_ORDER, level)
     if not order:
         return jet
-    powers = range(order, ORDER + 1)
+    powers = range(order, SERIES_ORDER + 1)
     terms = [_times(float(math.perm(k, order)), jet.nth(k - order)) for k in powers]
     zero = 0 * np.where(np.isfinite(plain(x)), plain(x), 0)
     return Jet(zero, [ZERO] * (order - 1) + terms, level)
@@ -245,7 +245,7 @@ def move_symmetric(decompose: Function, a: Any, turned: bool) -> Factors:
     w, v = decompose(a)
     pairs = find_pairs(w)
     vectors = v @ _rotation(pairs, v.dtype) if turned else v
-    still = [ZERO] * ORDER
+    still = [ZERO] * SERIES_ORDER
     return {"eigenvalues": _move_values(w, pairs), "eigenvectors": [vectors, *still]}
 
 
@@ -283,7 +283,7 @@ def _move_values(values: Any, pairs: Any) -> list[Any]:
     size = np.max(np.abs(values), axis=-1, keepdims=True, initial=0.0)
     steps = (1 + np.arange(values.shape[-1])) / values.shape[-1]
     apart = np.where(np.any(pairs, axis=-1), steps * np.where(size == 0, 1.0, size), 0.0)
-    return [values, apart.astype(values.dtype), *[ZERO] * (ORDER - 1)]
+    return [values, apart.astype(values.dtype), *[ZERO] * (SERIES_ORDER - 1)]
 
 
 def _make_directions(n: int) -> Any:
@@ -403,7 +403,7 @@ def find_largest(level: Any) -> float:
     return float(level.series.largest)
 
 
-def turn(level: Level) -> None:
+def mark_turned(level: Level) -> None:
     """Mark a run of the function as the one that tests whether the basis matters."""
     level.turned = True  # type: ignore[attr-defined]
 
@@ -421,7 +421,7 @@ def warn_arbitrary() -> None:
         "the derivative becomes nan: eigenvalues or singular values are repeated (or 0), and the "
         "function depends on which of their vectors are taken. What does not depend on them, such "
         "as (V * f(w)) @ V.T, has derivatives, up to the "
-        f"{ORDER}th, of one matrix or a stack (not in graphs typed by hand)"
+        f"{SERIES_ORDER}th, of one matrix or a stack (not in graphs typed by hand)"
         f"{cite_line()}"
     )
 

@@ -15,7 +15,7 @@ from simpleautodiff.rules.scipy_values import scipy_special
 
 REACH = 1e6  # up to here SciPy's series take milliseconds
 _NEAR_POLE = -1e4
-_TERMS = 12
+_ASYMPTOTIC_TERMS = 12
 
 
 def zeta_value(s: Any, q: Any) -> Any:
@@ -61,7 +61,7 @@ def _hyp1f1_at_infinity(a: Any, b: Any, x: Any) -> Any:
     """
     gamma, rgamma = scipy_special("gamma"), scipy_special("rgamma")
     total = term = np.ones(np.broadcast(a, b, x).shape)
-    for k in range(_TERMS):
+    for k in range(_ASYMPTOTIC_TERMS):
         term = term * ((a + k) * (a - b + 1 + k) / (k + 1)) / -x
         total = total + term
     factor, root = rgamma(b - a), np.abs(x) ** (-a / 2)

@@ -17,7 +17,7 @@ from simpleautodiff.rules.scalar.special import gauss
 from simpleautodiff.rules.scipy_values import scipy_special
 
 Order = tuple[int, ...]
-Jet = dict[Order, Any]  # Taylor coefficients in the parameters, by their orders
+Coefficients = dict[Order, Any]  # Taylor coefficients in the parameters, by their orders
 
 
 def require(known: Any, call: str, args: tuple[Any, ...], needs: str) -> None:
@@ -68,8 +68,8 @@ def differentiate_exp(slopes: Callable[[Order], Any], orders: Order) -> Any:
 
 # Incomplete gamma and beta functions: integrals over a tail of a density. ------------------------
 
-SHAPES = "shapes from 0.001 to 1e8"
-_EDGES = [0.0, *(4.0**-k for k in range(7, 0, -1)), *(1 - 4.0**-k for k in range(1, 8)), 1.0]
+SHAPE_RANGE = "shapes from 0.001 to 1e8"
+_PANEL_EDGES = [0.0, *(4.0**-k for k in range(7, 0, -1)), *(1 - 4.0**-k for k in range(1, 8)), 1.0]
 _POINTS = 20
 _DROP = 50.0  # exp(-50) is negligible beside 1
 
@@ -92,7 +92,7 @@ def _integrate_tail(drop: Callable[[Any], Any], integrand: Callable[[Any], Any],
     bend = np.where((bend > 0) & (bend < high), bend, high / 2)
     total = np.zeros_like(bend)
     for (first, last), (start, end) in itertools.product(
-        ((np.zeros_like(bend), bend), (bend, high)), itertools.pairwise(_EDGES)
+        ((np.zeros_like(bend), bend), (bend, high)), itertools.pairwise(_PANEL_EDGES)
     ):
         size = (last - first) * (end - start)
         values = integrand(first + (last - first) * start + size * u)
@@ -111,7 +111,7 @@ def gammainc_derivative_value(n: int, a: Any, x: Any, density: Any) -> Any:
     has one sign where s < digamma(a) and the other beyond: the tail that contains x is integrated.
     """
     a, x = _broadcast(a, x)
-    require(_in_range(a) & (x >= 0), "gammainc", (a, x), f"{SHAPES}, x ≥ 0")
+    require(_in_range(a) & (x >= 0), "gammainc", (a, x), f"{SHAPE_RANGE}, x ≥ 0")
     inside = (x > 0) & (x < math.inf)
     a, x = a[..., None], np.where(inside, x, 1.0)[..., None]
     psi = [scipy_special("polygamma")(k, a) for k in range(n)]
@@ -143,7 +143,7 @@ def betainc_derivative_value(
     """
     a, b, x = _broadcast(a, b, x)
     known = _in_range(a) & _in_range(b) & (x >= 0) & (x <= 1)
-    require(known, "betainc", (a, b, x), f"{SHAPES}, 0 ≤ x ≤ 1")
+    require(known, "betainc", (a, b, x), f"{SHAPE_RANGE}, 0 ≤ x ≤ 1")
     inside = (x > 0) & (x < 1)
     a, b, x = a[..., None], b[..., None], np.where(inside, x, 0.5)[..., None]
     by_a, by_b = ([steps(k, *pair) for k in range(m + n)] for pair in ((a, b), (b, a)))
@@ -180,10 +180,10 @@ def betainc_derivative_value(
 # Hypergeometric functions: their power series, with Taylor coefficients for terms. ---------------
 
 Parameter = tuple[Any, Order]  # its value, and how often it contains each variable
-_TERMS = 20_000
+_MAX_TERMS = 20_000
 
 
-def _multiply(jet: Jet, parameter: Parameter) -> Jet:
+def _multiply(jet: Coefficients, parameter: Parameter) -> Coefficients:
     number, times = parameter
     return {
         order: number * jet[order] + sum(c * jet[lower] for c, lower in _below(order, times))
@@ -191,9 +191,9 @@ def _multiply(jet: Jet, parameter: Parameter) -> Jet:
     }
 
 
-def _divide(jet: Jet, parameter: Parameter) -> Jet:
+def _divide(jet: Coefficients, parameter: Parameter) -> Coefficients:
     number, times = parameter
-    quotient: Jet = {}
+    quotient: Coefficients = {}
     for order in jet:
         rest = sum(c * quotient[lower] for c, lower in _below(order, times))
         quotient[order] = (jet[order] - rest) / number
@@ -214,7 +214,11 @@ def _shift(parameter: Parameter, k: int) -> Parameter:
 
 
 def _add_up_series(
-    start: Jet, upper: Sequence[Parameter], lower: Sequence[Parameter], z: Any, complain: Any
+    start: Coefficients,
+    upper: Sequence[Parameter],
+    lower: Sequence[Parameter],
+    z: Any,
+    complain: Any,
 ) -> Any:
     """Add up Σ start Π(upper)ₖ/Π(lower)ₖ zᵏ/k!, and return its coefficient of the highest order.
 
@@ -222,7 +226,7 @@ def _add_up_series(
     """
     wanted = max(start)
     term, total, size, quiet = start, start[wanted], np.abs(start[wanted]), 0
-    for k in range(_TERMS):
+    for k in range(_MAX_TERMS):
         for parameter in upper:
             term = _multiply(term, _shift(parameter, k))
         for parameter in (*lower, (1.0, (0,) * len(wanted))):
@@ -237,14 +241,14 @@ def _add_up_series(
     return total * math.prod(map(math.factorial, wanted))
 
 
-def _start(orders: Order, like: Any) -> Jet:
+def _start(orders: Order, like: Any) -> Coefficients:
     every = itertools.product(*(range(order + 1) for order in orders))
     return {order: np.ones_like(like) if not any(order) else np.zeros_like(like) for order in every}
 
 
 def _differentiate_in_z(
-    jet: Jet, upper: Sequence[Parameter], lower: Sequence[Parameter], order: int
-) -> Jet:
+    jet: Coefficients, upper: Sequence[Parameter], lower: Sequence[Parameter], order: int
+) -> Coefficients:
     """Multiply by Π(upper)ₖ/Π(lower)ₖ, the factor of the derivative of order k."""
     for k in range(order):
         for parameter in upper:
@@ -331,7 +335,9 @@ def zeta_derivative_value(n: int, s: Any, q: Any) -> Any:
     count = 20 + 2 * int(np.max(s, initial=1.0))
     total = sum((q + k) ** -s * (-np.log(q + k)) ** n for k in range(count))
     end = q + count
-    jet: Jet = {(i,): end**-s * (-np.log(end)) ** i / math.factorial(i) for i in range(n + 1)}
+    jet: Coefficients = {
+        (i,): end**-s * (-np.log(end)) ** i / math.factorial(i) for i in range(n + 1)
+    }
     rest = _divide(jet, (s - 1, (1,)))[n,] * end + jet[n,] / 2
     for j, number in enumerate(_BERNOULLI, 1):
         for i in (2 * j - 3, 2 * j - 2):

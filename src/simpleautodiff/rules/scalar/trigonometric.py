@@ -18,8 +18,8 @@ from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.exponential import sqrt
 from simpleautodiff.values.functions import is_complex, lift
 
-UNIT = Domain("-1 ≤ x ≤ 1", lambda x: -1 <= x <= 1)
-ENDS = [Kink("x = -1 or x = 1", lambda x: x in (-1, 1), "inf (in size), by continuity")]
+FROM_MINUS_1_TO_1 = Domain("-1 ≤ x ≤ 1", lambda x: -1 <= x <= 1)
+KINKS_AT_ENDS = [Kink("x = -1 or x = 1", lambda x: x in (-1, 1), "inf (in size), by continuity")]
 ORIGIN = "x = y = 0"
 
 
@@ -78,8 +78,8 @@ asin: Wrapping = row(
     text="asin({0})",
     latex=r"\arcsin {0}",
     reason="from sin v = x follows cos v dv = dx, and cos v = √(1 - x²)",
-    domain=UNIT,
-    kinks=ENDS,
+    domain=FROM_MINUS_1_TO_1,
+    kinks=KINKS_AT_ENDS,
     **odd("asin"),
 )
 acos: Wrapping = row(
@@ -90,8 +90,8 @@ acos: Wrapping = row(
     text="acos({0})",
     latex=r"\arccos {0}",
     reason="acos x = π/2 - asin x",
-    domain=UNIT,
-    kinks=ENDS,
+    domain=FROM_MINUS_1_TO_1,
+    kinks=KINKS_AT_ENDS,
 )
 atan = row(
     "atan",

@@ -12,13 +12,13 @@ from typing import Any
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.linear import PartialAdjoint
-from simpleautodiff.core.node import Hand, Node, not_by_hand
-from simpleautodiff.core.order import check_node, connected, execution_order, topological_order
+from simpleautodiff.core.node import Hand, Node, not_by_hand_error
+from simpleautodiff.core.order import check_node, execution_order, find_connected, topological_order
 from simpleautodiff.core.sweep import accumulate, forward_sweep, reverse_sweep
 from simpleautodiff.errors import ArgumentError, RuleError, TraceError
 from simpleautodiff.values.functions import check_value
 
-_EXACT = (int, float, complex, Fraction)  # excludes types whose precision depends on a context
+_FIXED_PRECISION = (int, float, complex, Fraction)  # excludes context-dependent types
 
 
 class Sweep(dict[Node, Any]):
@@ -126,7 +126,7 @@ def _check_seeds(root: Roots, seed: Any) -> dict[Node, Any]:
     seeds: dict[Node, Any] = {}
     for node, number in given:
         if not isinstance(check_node(node).level, Hand):
-            raise not_by_hand("derivatives of its own: use grad, jvp or vjp")
+            raise not_by_hand_error("derivatives of its own: use grad, jvp or vjp")
         if node.level is not given[0][0].level:
             raise ArgumentError("the nodes a sweep starts from belong to different graphs")
         if isinstance(number, Node) and isinstance(number.level, Hand):
@@ -148,7 +148,7 @@ def check_unchanged(order: list[Node]) -> list[Node]:
                 f"{node!r} was made by hand without its derivatives; say "
                 "node.grad_wrt_parents = [...] after making it"
             )
-        if not primitive.listed or type(node.value) not in _EXACT:
+        if not primitive.listed or type(node.value) not in _FIXED_PRECISION:
             continue
         values = node.values()
         try:
@@ -168,5 +168,5 @@ def remember(sweep: Sweep, order: Sequence[Node]) -> None:
     for node, derivative in sweep.items():
         if isinstance(derivative, PartialAdjoint):
             sweep[node] = derivative.filled()
-    for node in connected(order):
+    for node in find_connected(order):
         node.partial_derivative = sweep.get(node, 0)

@@ -14,7 +14,7 @@ from typing import Any
 from simpleautodiff.core.level import unwrapped
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.transforms.arguments import check_function
-from simpleautodiff.transforms.snapshots import Steps
+from simpleautodiff.transforms.snapshots import SteppedLoop
 from simpleautodiff.values.functions import shape
 from simpleautodiff.values.pytree import flatten, matching_leaves
 
@@ -77,7 +77,7 @@ def scan(
             )
         return _check_carry(made[0], init, "the carry of a scan"), made[1]
 
-    return Steps(step, lambda k, carry: k < count, checkpoint, places).run(init, xs)
+    return SteppedLoop(step, lambda k, carry: k < count, checkpoint, places).run(init, xs)
 
 
 def fori_loop(
@@ -107,7 +107,7 @@ def fori_loop(
         made = body_fun(begin + k, state)
         return _check_carry(made, init_val, "the value of a fori_loop"), None
 
-    return Steps(step, lambda k, state: begin + k < end, checkpoint).run(init_val, None)[0]
+    return SteppedLoop(step, lambda k, state: begin + k < end, checkpoint).run(init_val, None)[0]
 
 
 def while_loop(cond_fun: F, body_fun: F, init_val: Any, *, checkpoint: int | None = None) -> Any:
@@ -131,7 +131,7 @@ def while_loop(cond_fun: F, body_fun: F, init_val: Any, *, checkpoint: int | Non
     def step(k: int, state: Any, x: None) -> tuple[Any, None]:
         return _check_carry(body_fun(state), init_val, "the value of a while_loop"), None
 
-    return Steps(step, lambda k, state: cond_fun(state), checkpoint).run(init_val, None)[0]
+    return SteppedLoop(step, lambda k, state: cond_fun(state), checkpoint).run(init_val, None)[0]
 
 
 def cond(pred: Any, true_fun: F, false_fun: F, *operands: Any) -> Any:
