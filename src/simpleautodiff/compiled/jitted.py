@@ -11,6 +11,7 @@ from typing import Any
 from simpleautodiff.compiled.backends.export import Export, ExportedPath, argument_names, identifier
 from simpleautodiff.compiled.call_form import find_form
 from simpleautodiff.compiled.jit_function import JitFunction, Options, Path
+from simpleautodiff.compiled.loops.expand import expand_loops
 from simpleautodiff.compiled.native.background import wait
 from simpleautodiff.compiled.native.callable import CallSlot, quick
 from simpleautodiff.compiled.native.compile import MISSING, Code, available
@@ -150,7 +151,7 @@ class Jitted(CallSlot):
         numbers = {id(path): number for number, path in enumerate(paths)}
         exported = [
             ExportedPath(
-                path.recorded,
+                expand_loops(path.recorded),
                 path.results,
                 {guard: numbers[id(other)] for guard, other in path.branches.items()},
             )

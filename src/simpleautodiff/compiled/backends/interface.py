@@ -177,8 +177,8 @@ class CompiledRolled(Protocol):
     code: Code
     has_entry: bool
 
-    def __call__(self, block: int, start: int, stop: int) -> int:
-        """Run some calls on a block of memory; return 0, or 1 + the guard that failed."""
+    def __call__(self, block: int, words: int, start: int, stop: int) -> int:
+        """Go through some words, on a block of memory; return 0, or 1 + the guard that failed."""
 
 
 class Target(Protocol):

@@ -15,9 +15,9 @@ from simpleautodiff.compiled.backends.interface import CompiledRolled
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.native.background import attempt, later
 from simpleautodiff.compiled.native.compile import Code
-from simpleautodiff.compiled.recording.trace_program import Ref
+from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.rolled.layout import RolledLayout
-from simpleautodiff.compiled.rolled.rolled_program import LineCall, RolledProgram
+from simpleautodiff.compiled.rolled.rolled_program import LineCall, LoopBegin, RolledProgram
 from simpleautodiff.compiled.running.array_runner import address, fit_input
 from simpleautodiff.compiled.running.array_tiers import format_program
 from simpleautodiff.compiled.running.runnable import EnteredProgram, describe_code, describe_failure
@@ -28,9 +28,16 @@ AT_ONCE = 50_000  # lines: running more with NumPy takes longer than compiling t
 class TieredRolledProgram(EnteredProgram):
     """A program that repeats: bodies are compiled once, and called as often as they occur."""
 
-    def __init__(self, rolled: RolledProgram, layout: RolledLayout, precise: bool, tier: Any):
-        super().__init__(sum([type(place) is Ref for place in rolled.recorded.outputs]))
-        self.rolled, self.layout, self.precise = rolled, layout, precise
+    def __init__(
+        self,
+        recorded: RecordedProgram,
+        rolled: RolledProgram,
+        layout: RolledLayout,
+        precise: bool,
+        tier: Any,
+    ) -> None:
+        super().__init__(sum([type(place) is Ref for place in recorded.outputs]))
+        self.recorded, self.rolled, self.layout, self.precise = recorded, rolled, layout, precise
         self.fixed = tier
         self.tier = "numpy"
         self._compiled: CompiledRolled | None = None
@@ -39,8 +46,8 @@ class TieredRolledProgram(EnteredProgram):
 
     @cached_property
     def _replay(self) -> Replay:
-        """The program as NumPy runs it, for calls before there is code."""
-        return Replay(self.rolled.recorded)
+        """The program line by line, for calls before there is code."""
+        return Replay(self.recorded)
 
     def prepare(self) -> None:
         """Compile the requested tier now."""
@@ -58,7 +65,7 @@ class TieredRolledProgram(EnteredProgram):
         """Run the program on the best tier so far."""
         if not self._asked:
             self._asked = True
-            at_once = len(self.rolled.recorded.lines) > AT_ONCE
+            at_once = self.layout.has_loops or len(self.rolled.recorded.lines) > AT_ONCE
             (attempt if at_once else later)(self.compile, self.fail)
         if self._compiled is None:
             return self._run_numpy(inputs)
@@ -81,28 +88,34 @@ class TieredRolledProgram(EnteredProgram):
                 with np.errstate(all="ignore"):
                     value = compute(self.rolled.recorded.lines[step.number], block)
                 block[step.number][...] = value
-            elif step[0] < step[1] and (status := compiled(block.address, *step)):
+            elif step[0] < step[1] and (status := compiled(block.address, block.words, *step)):
                 return status
         return 0
 
     def _run_numpy(self, inputs: Sequence[Any]) -> tuple[int, list[Any]]:
         status, outputs = self._replay.run(list(inputs))
-        places = zip(self.rolled.recorded.outputs, outputs, strict=False)
+        places = zip(self.recorded.outputs, outputs, strict=False)
         return status, [value for place, value in places if type(place) is Ref]
 
     def describe(self) -> list[str]:
         """Describe the program and how it was compiled."""
         bodies = [len(body.lines) - body.inputs for body in self.rolled.bodies]
-        rows = sum([len(line.args) > 0 for line in self.rolled.recorded.lines])
-        calls = [call for call in self.rolled.calls if not isinstance(call, LineCall)]
-        said = [f"{rows} rows rolled up: {len(calls)} calls of {len(bodies)} bodies"]
-        said.append(f"bodies of {', '.join(map(str, bodies))} rows")
+        said = [self._describe_calls(), f"bodies of {', '.join(map(str, bodies))} rows"]
         numbers = [call.number for call in self.rolled.calls if isinstance(call, LineCall)]
         names = Counter([self.rolled.recorded.lines[number].name for number in numbers])
         said += [f"NumPy: {name}, {count} times" for name, count in names.items()]
         memory = f"memory: {self.layout.size} bytes"
         code = describe_code(self._compiled.code if self._compiled else None)
         return [*said, memory, *code, *describe_failure(self.failure)]
+
+    def _describe_calls(self) -> str:
+        bodies = len(self.rolled.bodies)
+        loops = sum([isinstance(call, LoopBegin) for call in self.rolled.calls])
+        if loops:
+            return f"{loops} loop{'s' * (loops > 1)}, recorded by one step each: {bodies} bodies"
+        rows = sum([len(line.args) > 0 for line in self.rolled.recorded.lines])
+        calls = [call for call in self.rolled.calls if not isinstance(call, LineCall)]
+        return f"{rows} rows rolled up: {len(calls)} calls of {bodies} bodies"
 
     def source(self) -> str:
         """Return the bodies, one step a line."""
@@ -127,6 +140,8 @@ class _Block:
         whole = self.memory[begin:]
         whole[: len(layout.known)] = layout.known
         self.layout, self._whole = layout, whole
+        self._words = layout.words.copy() if layout.has_loops else layout.words
+        self.words = address(self._words)
         self._known: dict[int, Any] = {}
         self.inputs = [self._array(*lies) for lies in layout.inputs]
         self.outputs = [self._array(*lies) for lies in layout.outputs if type(lies) is tuple]
