@@ -13,7 +13,7 @@ from simpleautodiff.values.pytree import flatten
 
 
 def find_finish(outputs: list[Any], result: Any, name: str) -> Callable[[list[Any]], Any]:
-    """Return how numbers become the result: of the structure and the types that `result` has."""
+    """Return a function that converts numbers to the structure and the types of `result`."""
     leaves, rebuild = flatten(result)
     if len(leaves) != len(outputs):
         raise TraceError(f"{name} returned another structure when it was run again")
@@ -33,9 +33,9 @@ def find_finish(outputs: list[Any], result: Any, name: str) -> Callable[[list[An
 
 
 def check_same(numbers: list[Any], result: Any, name: str) -> None:
-    """Refuse a function that gives other numbers when it is called again.
+    """Refuse a function that returns other numbers when it is called again.
 
-    `numbers` are the leaves of what it gave then: numbers, or symbols that have them.
+    `numbers` are the leaves of that second result: numbers, or symbols that have them.
     """
     for leaf, again in zip(flatten(result)[0], numbers, strict=True):
         number = getattr(again, "concrete", again)

@@ -68,8 +68,8 @@ class Path:
     recorded: RecordedProgram
     program: RunnableProgram
     finish: Callable[[list[Any]], Any]
-    results: list[Any]  # the dtype of each result; None of what is no number
-    # What the function gave, and for what, if it is not known yet that the program gives the same.
+    results: list[Any]  # the dtype of each result; None if it is not a number
+    # Inputs and result of the function, if the program is not confirmed to give the same yet.
     unconfirmed: tuple[list[Any], Any] | None = None
     branches: dict[int, Path] = field(default_factory=dict)
     as_is: dict[int, str] = field(default_factory=dict)
@@ -216,9 +216,9 @@ class JitFunction:
         return result
 
     def _confirm(self, found: Specialization, path: Path) -> bool:
-        """Tell whether a program gives what the function gave as it was recorded.
+        """Tell whether a program returns what the function returned when it was recorded.
 
-        It does not if a step of a loop is another one each time, by more than its arguments.
+        It does not if a step of a loop depends on more than its arguments.
         """
         assert path.unconfirmed is not None
         inputs, result = path.unconfirmed
@@ -277,11 +277,11 @@ class JitFunction:
 def record_program(
     f: F, described: CallSignature, options: Options
 ) -> tuple[RecordedProgram, list[Any], bool]:
-    """Run a function on symbols, in place of what may change; return the program and its results.
+    """Run a function on symbols instead of its inputs; return the program and its results.
 
-    The results are symbols, and what does not depend on the arguments; it is also said whether
-    these have the numbers of the call. Loops are recorded by one step each; where code goes by what
-    they give, once more with the numbers of all their steps.
+    The results are symbols, or constants if they do not depend on the arguments; the third result
+    tells whether they have the numbers of the call. Loops are recorded by one step each; if code
+    branches on their results, the function is recorded again with the numbers of all steps.
     """
     for estimates in (Estimates(allowed=True), Estimates()):
         with suppress(NumbersNeeded), recording_loops(estimates, options.precise):

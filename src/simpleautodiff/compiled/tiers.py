@@ -94,7 +94,7 @@ def _roll_up(recorded: RecordedProgram, options: Any) -> RolledProgram | None:
 
 
 def _make_loops(recorded: RecordedProgram, options: Any) -> RunnableProgram:
-    """Return what runs a program with loops: machine code, or NumPy where a step needs it."""
+    """Return the runner of a program with loops: machine code, or NumPy where a step needs it."""
     if options.tier in ("tape", "numpy") or not TARGET.is_available():
         return TieredArrayProgram(recorded, options.precise, "numpy")
     try:
@@ -111,7 +111,7 @@ def _make_loops(recorded: RecordedProgram, options: Any) -> RunnableProgram:
 def _run_rolled(
     recorded: RecordedProgram, rolled: RolledProgram, options: Any
 ) -> RunnableProgram | None:
-    """Return what runs a rolled program; None if a body cannot be compiled, or there is none."""
+    """Return the runner of a rolled program; None if a body cannot be compiled."""
     if not rolled.bodies:
         return None
     try:

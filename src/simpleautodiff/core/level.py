@@ -150,7 +150,7 @@ def apply(primitive: Primitive, *args: Any) -> Any:
 
 
 def _highest(index: tuple[Any, ...], level: Level | None) -> Level | None:
-    """Return a level, or that of a part of an index if it is higher."""
+    """Return the higher of a level and the levels of the parts of an index."""
     for part in index:
         if isinstance(part, Traced) and (level is None or part.level.number > level.number):
             level = part.level

@@ -97,9 +97,9 @@ def _grows(primitive: Primitive) -> bool:
 
 
 def _is_finite(x: Any) -> bool:
-    """Tell whether numbers are finite.
+    """Tell whether numbers are finite; False for symbols, which may be anything.
 
-    Those of a program that is being recorded may be any; other libraries' arrays are not asked.
+    Arrays of other libraries are not checked.
     """
     if type(x) is float or type(x) is np.float64:
         return math.isfinite(x)

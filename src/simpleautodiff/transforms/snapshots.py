@@ -25,8 +25,8 @@ from simpleautodiff.transforms.recorded_call import as_number
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
-GROUP = 256  # rows that are stacked at once
-# While `jit` records: what records a loop by one step of it, or answers None where it cannot.
+GROUP = 256  # rows that are stacked together
+# While `jit` records: the function that records a loop by one step, or returns None.
 RECORDER: ContextVar[Callable[..., tuple[Any, Any] | None] | None] = ContextVar(
     "RECORDER", default=None
 )
@@ -137,7 +137,7 @@ def loop(step: F, count: int, snapshots: int) -> F:
     True
     """
     check_function(step)
-    schedule(count, snapshots)  # which says what is wrong
+    schedule(count, snapshots)  # raises if an argument is wrong
     steps = SteppedLoop(
         lambda k, state, x, *args: (step(k, state, *args), None), count, None, snapshots
     )
@@ -252,7 +252,7 @@ def _stack(ys: list[Any]) -> Any:
 
 
 def _stack_rows(rows: tuple[Any, ...]) -> Any:
-    """Stack rows, many of them in groups: of an array put together, each piece looks at all."""
+    """Stack rows; many of them in groups, as each piece of a joined array looks at all."""
     if len(rows) <= GROUP:
         return np.stack(rows)
     return np.concatenate([np.stack(rows[k : k + GROUP]) for k in range(0, len(rows), GROUP)])

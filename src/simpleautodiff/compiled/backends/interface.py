@@ -178,7 +178,7 @@ class CompiledRolled(Protocol):
     has_entry: bool
 
     def __call__(self, block: int, words: int, start: int, stop: int) -> int:
-        """Go through some words, on a block of memory; return 0, or 1 + the guard that failed."""
+        """Process some words on a block of memory; return 0, or 1 + the guard that failed."""
 
 
 class Target(Protocol):

@@ -1,4 +1,4 @@
-"""A program without loops: every step written out, for exports."""
+"""Expand the loops of a program, for exports: every step is written out."""
 
 from __future__ import annotations
 

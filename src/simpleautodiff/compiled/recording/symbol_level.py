@@ -43,7 +43,7 @@ from simpleautodiff.values.pytree import map_leaves
 class SymbolLevel(OpaqueLevel):
     """The level of symbols: it computes with the values of this call, and records each step."""
 
-    selects = False  # whether `cond` computes both ways, and chooses
+    selects = False  # whether `cond` computes both branches, and selects
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class SymbolLevel(OpaqueLevel):
         return self.run_row(*find_value_alone(primitive, args))
 
     def run_row(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
-        """Run a row that is kept as it is."""
+        """Run a row that is recorded unchanged."""
         if primitive.name in _INDEXED:
             k = _INDEXED[primitive.name]
             args = (*args[:k], map_leaves(self._pin_mask, args[k]), *args[k + 1 :])

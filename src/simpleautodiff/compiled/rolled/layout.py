@@ -40,29 +40,30 @@ from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 
-LOOP = -1  # in place of the number of a body
-# The words of a loop: LOOP, 0, where the number of steps lies, whether there is a first one, where
-# to say whether all guards held, whether there is a next step, and how many there were, where a
-# step says whether there is a next one (or -1), whether it begins with the last row, how many words
-# move on, and how many words are inside. Then, of each word that moves on, which one, and how far.
+LOOP = -1  # the opcode of a loop, instead of the number of a body
+# The words of a loop: LOOP, 0, the addresses of the number of steps, of whether there is a first
+# one, of where to say whether all guards held, whether there is a next step, and how many there
+# were, and of where a step says whether there is a next one (or -1); then whether it begins with
+# the last row, how many words advance, and how many words are inside. Then, for each word that
+# advances, its index and its stride.
 LOOP_WORDS = 11
-_LINE = 64  # bytes that a processor moves together
+_LINE = 64  # bytes of a cache line
 
 
 class Address(int):
-    """Where something lies, and by how many bytes it moves on with every step of some loops."""
+    """An address, and by how many bytes it advances with every step of some loops."""
 
     steps: dict[int, int]
 
     @classmethod
     def moving(cls, at: int, steps: dict[int, int]) -> Address:
-        """Return an address that moves on."""
+        """Return an address that advances."""
         address = cls(at)
         address.steps = steps
         return address
 
     def plus(self, offset: int) -> Address:
-        """Return the address so many bytes later."""
+        """Return the address that many bytes later."""
         return Address.moving(self + offset, self.steps)
 
 
@@ -74,7 +75,7 @@ class ScalarBody(NamedTuple):
     def words(
         self, given: Sequence[int], results: Sequence[int], layout: RolledLayout
     ) -> list[int]:
-        """Return what it is told at a call."""
+        """Return the words of a call."""
         return [*given, *results]
 
     def constants(self) -> list[Any]:
@@ -96,7 +97,7 @@ class ArrayBody(NamedTuple):
     def words(
         self, given: Sequence[int], results: Sequence[int], layout: RolledLayout
     ) -> list[int]:
-        """Return what it is told at a call."""
+        """Return the words of a call."""
         plan, table = self.memory.plan, [0] * (1 + len(self.memory.table))
         table[0] = layout.scratch
         for k, constant in enumerate(plan.constants):
@@ -181,7 +182,7 @@ class RolledLayout:
             self._offsets[number] = self._take(self._bytes(number))
         self._moves: dict[Any, int] = {}
         self.steps: list[tuple[int, int] | LineCall] = []
-        self.has_loops = False  # whether words change as they are gone through
+        self.has_loops = False  # whether words change while they are processed
         self.words = np.array(self._write_calls(), np.int64)
         self.known = np.frombuffer(b"".join(self._known), np.uint8)
         self.inputs = [self.lies(rolled.view(n)) for n in range(rolled.recorded.inputs)]
@@ -236,7 +237,7 @@ class RolledLayout:
         return self._place(view.root).plus(lowest(view) * int(dtype.itemsize))
 
     def _place(self, root: int) -> Address:
-        """Return where a result lies; that of a row moves on with the steps of a loop."""
+        """Return the address of a result; that of a row advances with the steps of a loop."""
         row = self.rolled.rows.get(root)
         if row is None:
             return Address.moving(self._offsets[root], {})
@@ -260,7 +261,7 @@ class RolledLayout:
         """Write the words of all calls; memory is freed after the last call that needs it."""
         words: list[int] = []
         begin, dying = 0, self._find_deaths()
-        loops: list[tuple[LoopBegin, list[int]]] = []  # those that are not at their end
+        loops: list[tuple[LoopBegin, list[int]]] = []  # the open loops
         for k, call in enumerate(self.rolled.calls):
             if isinstance(call, LineCall):
                 self._begin(call.number)
@@ -293,7 +294,7 @@ class RolledLayout:
         return [call.body, call.guards, *body.words(given, results, self)]
 
     def _write_loop(self, loop: LoopBegin, inside: list[int]) -> list[int]:
-        """Write a loop: what `LOOP_WORDS` says, the words that move on, and those inside."""
+        """Write a loop: its head (see `LOOP_WORDS`), the words that advance, and those inside."""
         moving = [
             (at, word.steps[loop.loop])
             for at, word in enumerate(inside)
@@ -307,7 +308,7 @@ class RolledLayout:
         return [*head, *[number for pair in moving for number in pair], *inside]
 
     def _begin(self, root: int) -> None:
-        """Give memory to a result, if it has none."""
+        """Allocate memory for a result, if it has none."""
         root = self._whole(root)
         if root not in self._offsets:
             size = self._bytes(root)
@@ -345,14 +346,14 @@ class RolledLayout:
         """Return, for each call, the results that nothing needs after it."""
         last: dict[int, int] = {}
         first: dict[int, int] = {}
-        begun: list[int] = []  # the loops that are not at their end
+        begun: list[int] = []  # the open loops
         for k, call in enumerate(self.rolled.calls):
             for root in map(self._whole, _roots(call, self.rolled)):
                 first.setdefault(root, k)
                 last[root] = k
             if isinstance(call, LoopBegin):
                 begun.append(k)
-            elif isinstance(call, LoopEnd):  # what was there before is needed in every step
+            elif isinstance(call, LoopEnd):  # results from before the loop are needed in every step
                 begin = begun.pop()
                 last |= {root: k for root, at in last.items() if at > begin > first[root]}
         for root in self.rolled.constants:

@@ -47,30 +47,30 @@ class LineCall(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The row of an array at which a loop is: its place moves on with every step."""
+    """The current row of an array in a loop: its address advances with every step."""
 
     of: int
     loop: int
 
 
 class LoopBegin(NamedTuple):
-    """From here to its end, calls are repeated.
+    """The start of a loop: calls are repeated up to its end.
 
     Attributes
     ----------
     loop : int
         Its number.
     limit, go : int
-        Where the number of steps lies, and whether there is a first one.
+        The results that hold the number of steps, and whether there is a first one.
     told : tuple of int
-        Where the loop says whether no guard failed, whether there is a next step, and how many it
-        has taken.
+        The results in which the loop says whether no guard failed, whether there is a next step,
+        and how many steps it has taken.
     results : list of int
         Arrays whose rows are written.
     reverse : bool
         Whether it begins with the last row.
     next : int or None
-        Where a step says whether there is a next one; None if there is until the limit.
+        The result in which a step says whether there is a next one; None if only the limit counts.
     """
 
     loop: int
@@ -83,7 +83,7 @@ class LoopBegin(NamedTuple):
 
 
 class LoopEnd(NamedTuple):
-    """The end of a loop, and what is needed in every step of it."""
+    """The end of a loop, and the results that every step needs."""
 
     loop: int
     kept: list[int]
@@ -102,11 +102,11 @@ class RolledProgram(NamedTuple):
     bodies : list of RecordedProgram
         Programs that are called.
     calls : list of BodyCall, Move, LineCall, LoopBegin or LoopEnd
-        What is done.
+        The calls, in order.
     views : dict
-        Lines that lie where others do.
+        The views among the lines.
     rows : dict
-        Lines that are rows of others, by turns.
+        Lines that are the current row of another in a loop.
     constants : dict
         Lines that are the same at every call.
     """

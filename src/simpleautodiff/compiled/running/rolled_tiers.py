@@ -46,7 +46,7 @@ class TieredRolledProgram(EnteredProgram):
 
     @cached_property
     def _replay(self) -> Replay:
-        """The program line by line, for calls before there is code."""
+        """The program as NumPy runs it, for calls before there is code."""
         return Replay(self.recorded)
 
     def prepare(self) -> None:

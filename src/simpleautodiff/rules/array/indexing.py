@@ -131,7 +131,7 @@ def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
 
 
 def _getitem_back(bar: Any, _x: Any, index: Any) -> Any:
-    """Put the adjoints of elements where they were taken; all others are structural zeros."""
+    """Scatter the adjoints of the selected elements; all others are structural zeros."""
     full = shape_of(_x)
     if is_recorded(index):
         marked = scatter(record_with(index, np.ones(shape_of(bar))), index, full) > 0
@@ -156,7 +156,7 @@ def record_with(index: Any, x: Any) -> Any:
 
 
 def _masked(bar: Any, mask: Any) -> Any:
-    """Return an adjoint of which only the marked elements exist."""
+    """Return an adjoint that exists only at the marked elements."""
     array = plain(bar)
     if type(array) is Foreign:
         mask = Foreign(array.convert(mask), array.xp)
