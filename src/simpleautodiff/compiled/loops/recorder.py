@@ -21,7 +21,7 @@ from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbols import Symbol
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import AutodiffError
-from simpleautodiff.transforms.snapshots import RECORDER, Steps
+from simpleautodiff.transforms.snapshots import RECORDER, SteppedLoop
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 REFUSED = (AutodiffError, TypeError, ValueError, IndexError, KeyError)
@@ -50,7 +50,7 @@ def recording_loops(estimates: Estimates, precise: bool) -> Iterator[None]:
 
 
 def _record(
-    runner: LoopRunner, steps: Steps, state: Any, xs: Any, args: tuple[Any, ...]
+    runner: LoopRunner, steps: SteppedLoop, state: Any, xs: Any, args: tuple[Any, ...]
 ) -> tuple[Any, Any] | None:
     """Record a loop; None if it is short, or has to be recorded step by step."""
     try:
@@ -64,7 +64,7 @@ def _record(
 
 
 def _record_while(
-    runner: LoopRunner, steps: Steps, state: Any, args: tuple[Any, ...]
+    runner: LoopRunner, steps: SteppedLoop, state: Any, args: tuple[Any, ...]
 ) -> tuple[Any, Any] | None:
     goes_on = steps.goes_on
     if steps.snapshots is not None or goes_on is None:
@@ -82,7 +82,7 @@ def _record_while(
 
 
 def _record_counted(
-    runner: LoopRunner, steps: Steps, state: Any, xs: Any, args: tuple[Any, ...]
+    runner: LoopRunner, steps: SteppedLoop, state: Any, xs: Any, args: tuple[Any, ...]
 ) -> tuple[Any, Any] | None:
     count = steps.count or 0
     reverse = steps.places is not None and steps.places.step < 0
