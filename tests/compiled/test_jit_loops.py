@@ -282,18 +282,75 @@ def test_more_steps_than_there_is_room_for_are_another_path():
     assert len(next(iter(jitted.function.known.values())).paths()) == 2
 
 
-def test_a_decision_that_differs_from_step_to_step_is_recorded_step_by_step():
+@pytest.mark.parametrize("mode", ["value", "grad", "jvp", "reverse of reverse"])
+def test_decisions_that_differ_from_step_to_step_are_one_path(mode):
     def f(x, u):
         def step(c, t):
-            return (c * t, None) if t > 0.3 else (c + t, None)
+            if t > 0.3:
+                c = c * t
+            elif c > 0.1 or t < -0.1:
+                c = c + t * x
+            return (c if c < 2 else c / 2), -c
 
-        return ad.scan(step, x, u)[0]
+        c, ys = ad.scan(step, x, u)
+        return c * c + np.sum(ys)
+
+    g = MODES[mode](f)
+    jitted = ad.jit(g, tier="optimised")
+    jitted(X, U)
+    for u in (U, U[::-1], U + 0.2, U * 0.1, U - 0.1, U + 1.0):
+        agree(jitted(X, u), g(X, u))
+    assert is_looping(jitted)
+    assert len(next(iter(jitted.function.known.values())).paths()) == 1
+
+
+@pytest.mark.parametrize("mode", ["value", "grad", "jvp"])
+def test_ends_that_are_asked_for_with_and(mode):
+    def f(x, u):
+        def goes_on(state):
+            return state[0] < 20 and abs(state[1] - np.cos(state[1] * x)) > 1e-6
+
+        return ad.while_loop(goes_on, lambda s: (s[0] + 1, np.cos(s[1] * x)), (0, np.sum(u)))[1]
+
+    g = MODES[mode](f)
+    jitted = ad.jit(g, tier="optimised")
+    for x in (0.5, 0.5, 0.1, 0.9, 0.3):
+        agree(jitted(x, U), g(x, U))
+    assert is_looping(jitted)
+
+
+def test_carried_arrays_that_a_step_writes_to_go_every_way():
+    def f(x, u):
+        def step(c, t):
+            if t > 0.3:
+                c[0] = t * x
+            else:
+                c[1:] *= x
+            return c, c[0]
+
+        c, ys = ad.scan(step, u[:4] * x, u)
+        return np.sum(c**2) + np.sum(ys)
 
     g = ad.grad(f, (0, 1))
     jitted = ad.jit(g, tier="optimised")
     jitted(X, U)
-    for u in (U, U + 0.2, U * 0.1, U + 1.0):
-        agree(jitted(X, u), g(X, u))
+    agree(jitted(X, U[::-1]), g(X, U[::-1]))
+
+
+def test_a_step_that_raises_on_a_way_that_is_not_gone():
+    def f(x, u):
+        def step(c, t):
+            if c > 1e6:
+                raise OverflowError("too large")
+            return (c * t if t > 0.3 else c + t), None
+
+        return ad.scan(step, x, u)[0]
+
+    jitted = ad.jit(f, tier="optimised")
+    jitted(X, U)
+    assert jitted(X, U * 2) == pytest.approx(f(X, U * 2))
+    with pytest.raises(OverflowError):
+        jitted(2e6, U)
 
 
 def test_a_decision_that_turns_is_a_path_of_its_own():
@@ -304,7 +361,7 @@ def test_a_decision_that_turns_is_a_path_of_its_own():
     for u in (np.abs(U) + 0.1, np.abs(U) + 0.2, -np.abs(U) - 0.1, U, np.abs(U) + 0.3):
         agree(jitted(X, u), ad.grad(f, (0, 1))(X, u))
     [found] = jitted.function.known.values()
-    assert [has_loops(path.recorded) for path in found.paths()] == [True, True, False]
+    assert [has_loops(path.recorded) for path in found.paths()] == [True, True, True]
 
 
 def test_what_is_decided_by_a_loop_is_decided_by_its_numbers():

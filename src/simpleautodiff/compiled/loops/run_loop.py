@@ -41,6 +41,10 @@ class LoopOfRowsError(NotRecordedError):
     """A loop that stays one cannot be a part of a program for one row among many."""
 
 
+class DecisionsDifferError(NotRecordedError):
+    """A guard that holds in the first step of a loop does not in another one."""
+
+
 class Operands(NamedTuple):
     """What a loop is run on."""
 
@@ -110,7 +114,7 @@ class LoopRunner:
         else:
             value = function(*map(find_example, operands))
         if not value[-3]:
-            raise not_recorded("a decision that is another one in another step of a loop")
+            raise DecisionsDifferError("a decision is another one in another step of a loop")
         whole = level.record(function, tuple(operands), {}, value)
         made: list[Any] = [
             level.record(operator.getitem, (whole, k), {}, part) for k, part in enumerate(value)
