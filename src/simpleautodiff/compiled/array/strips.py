@@ -35,25 +35,43 @@ _BYTES = {"d": 8, "f": 4, "?": 1, "l": 8}
 def in_strips(work: list[Task], plan: Schedule) -> list[Task]:
     """Return the work with tasks that gain from it in strips."""
     done: list[Task] = []
-    run: _Run | None = None
-    for task in work:
-        if run is not None and run.take(task):
+    while work:
+        first, *rest = work
+        run = _begin(first, plan)
+        before, after = _gather(run, rest) if run else ([], rest)
+        strips = run.finish() if run else []
+        done += [*before, *strips] if strips else [first]
+        work = after if strips else rest
+    return done
+
+
+def _gather(run: _Run, work: list[Task]) -> tuple[list[Task], list[Task]]:
+    """Let tasks take part in a run; return those that have to come before it, and after it."""
+    before: list[Task] = []
+    after: list[Task] = []
+    needed: set[int] = set()  # by tasks that come after the run
+    made: set[int] = set()
+    for k, task in enumerate(work):
+        if not isinstance(task, Loop | BlasProduct):
+            return before, [*after, *work[k:]]
+        reads, writes = {*read_by(run.plan, task)}, {*written_by(task)}
+        is_free = not (reads | writes) & made and not writes & needed
+        if is_free and run.take(task):
             continue
-        if run is not None and isinstance(task, Loop | BlasProduct) and run.is_apart_from(task):
-            done.append(task)  # what the run does not touch may come before it
-            continue
-        done += run.finish() if run else []
-        run = _begin(task, plan)
-        if run is None:
-            done.append(task)
-    return [*done, *(run.finish() if run else [])]
+        if is_free and run.is_apart_from(task):
+            before.append(task)
+        else:
+            after.append(task)
+            needed |= reads
+            made |= writes
+    return before, after
 
 
 def _begin(task: Task, plan: Schedule) -> _Run | None:
-    """Begin with a task that goes through rows, if there are many."""
+    """Begin with a task that goes through many rows of a large array."""
     for rows in _row_counts(task):
         run = _Run(rows, plan)
-        if rows > 1 and run.take(task):
+        if rows > 1 and run.take(task) and run.find_large():
             return run
     return None
 
@@ -190,30 +208,23 @@ class _Run:
 
     # The end. -------------------------------------------------------------------------------------
 
-    def finish(self) -> list[Task]:
-        """Return the tasks, in strips if that is worth it."""
-        advances: dict[Any, int] = {}
-        for task in self.tasks:
-            advances |= task.advances
-        often = [root for root, step in advances.items() if step * self.rows >= LARGE
-                 and sum([root in task.advances for task in self.tasks]) > 1]  # fmt: skip
-        rows = max(8, STRIP // max(1, sum(advances.values())))
-        if not often or 2 * rows > self.rows:
-            return self._as_they_were()
-        whole, rest = divmod(self.rows, rows)
-        parts = [[_cut(task, self.rows, n) for task in self.tasks] for n in (rows, rest)]
-        return [*self.before, Strips(rows, whole, parts[0], parts[1] if rest else [])]
+    def find_large(self) -> list[Any]:
+        """Return the arrays with rows that do not stay in the cache."""
+        return [root for root, step in self._all_advances().items() if step * self.rows >= LARGE]
 
-    def _as_they_were(self) -> list[Task]:
-        tasks: list[Task] = []
-        for task, _ in self.tasks:
-            if isinstance(task, Loop):
-                for fold in task.folds:
-                    fold.begun = fold.begun and bool(fold.to.strides[0])
-                tasks.append(task)
-            else:
-                tasks.append(replace(task, adds=False))
-        return tasks
+    def _all_advances(self) -> dict[Any, int]:
+        return {root: step for task in self.tasks for root, step in task.advances.items()}
+
+    def finish(self) -> list[Task]:
+        """Return the tasks in strips, if that is worth it; nothing if it is not."""
+        often = [root for root in self.find_large()
+                 if sum([root in task.advances for task in self.tasks]) > 1]  # fmt: skip
+        rows = max(8, STRIP // max(1, sum(self._all_advances().values())))
+        if not often or 2 * rows > self.rows:
+            return []
+        whole, rest = divmod(self.rows, rows)
+        parts = [[_cut(task, n) for task in self.tasks] for n in (rows, rest)]
+        return [*self.before, Strips(rows, whole, parts[0], parts[1] if rest else [])]
 
 
 def _zeros(plan: Schedule, product: BlasProduct) -> Loop:
@@ -224,7 +235,7 @@ def _zeros(plan: Schedule, product: BlasProduct) -> Loop:
     return Loop((plan.size(product.number),), program, stores=[(place, to)], says="zeros")
 
 
-def _cut(strip: StripTask, rows: int, few: int) -> StripTask:
+def _cut(strip: StripTask, few: int) -> StripTask:
     """Return a task for a few of all rows."""
     task, advances = strip
     if isinstance(task, Loop):
