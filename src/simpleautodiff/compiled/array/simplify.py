@@ -77,7 +77,20 @@ class _Cleaner:
         line = line._replace(
             args=with_values(line.args, self.of), kwargs=with_values(line.kwargs, self.of)
         )
-        self.of[number] = self._place(line)
+        self.of[number] = self._place(self._before_writes(line))
+
+    def _before_writes(self, line: Line) -> Line:
+        """Let a part of an array that was written to elsewhere be that of the array before."""
+        while line.name == "getitem" and type(line.args[0]) is Ref:
+            written = self.lines[line.args[0]]
+            if written.name != "set_item" or type(written.args[0]) is not Ref:
+                break
+            before = self.lines[written.args[0]]
+            alike = before.shape == written.shape and before.dtype == written.dtype
+            if not alike or not _are_apart(written.shape, written.args[2], line.args[1]):
+                break
+            line = line._replace(args=(written.args[0], line.args[1]))
+        return line
 
     def _place(self, line: Line) -> Any:
         """Return the place of a line, or of what is the same; the number that it is known to be."""
@@ -184,15 +197,34 @@ def _is_unturned(args: Any, k: int, given: Line) -> bool:
 
 
 def _is_whole(args: Any, k: int, given: Line) -> bool:
-    if next(places(args[1]), None) is not None or not is_basic(args[1]):
+    if not _is_fixed(args[1]):
         return False
     if not given.shape:
         return True
-    start = np.broadcast_to(np.empty(1, np.int8), given.shape)
-    whole = np.lib.stride_tricks.as_strided(start, given.shape, _steps(given.shape))
+    whole = _outline(given.shape)
     part = whole[args[1]]
     same = part.__array_interface__["data"] == whole.__array_interface__["data"]
     return bool(same and part.strides == whole.strides)
+
+
+def _is_fixed(index: Any) -> bool:
+    """Tell whether an index is made of integers and slices that are known."""
+    return next(places(index), None) is None and is_basic(index)
+
+
+def _are_apart(shape: tuple[int, ...], one: Any, other: Any) -> bool:
+    """Tell whether two parts of an array have no element in common."""
+    if not shape or not _is_fixed(one) or not _is_fixed(other):
+        return False
+    whole = _outline(shape)
+    first, second = (whole[(*np.index_exp[index], ...)] for index in (one, other))
+    return not np.may_share_memory(first, second)
+
+
+def _outline(shape: tuple[int, ...]) -> Any:
+    """Return an array of bytes that lie row by row, which nobody may read."""
+    start = np.broadcast_to(np.empty(1, np.int8), shape)
+    return np.lib.stride_tricks.as_strided(start, shape, _steps(shape))
 
 
 def _steps(shape: tuple[int, ...]) -> tuple[int, ...]:
