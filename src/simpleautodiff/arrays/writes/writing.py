@@ -88,6 +88,7 @@ def _outline(a: Any) -> Any:
 
 _LIKE_FUNCTIONS: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)
 FUNCTIONS.update({function: make_like(function) for function in _LIKE_FUNCTIONS})
+FUNCTIONS[np.empty_like] = make_like(np.zeros_like)  # what nobody has written is the same each time
 PLAIN.difference_update(_LIKE_FUNCTIONS)
 
 
@@ -102,6 +103,7 @@ def _make_new(function: Any) -> Callable[..., Writable]:
 
 _NEW_ARRAY_FUNCTIONS: tuple[Any, ...] = (np.zeros, np.ones, np.empty, np.eye, np.identity)
 FUNCTIONS.update({function: _make_new(function) for function in _NEW_ARRAY_FUNCTIONS})
+FUNCTIONS[np.empty] = _make_new(np.zeros)
 
 
 def _get(self: Writable, index: Any) -> Any:
