@@ -12,9 +12,11 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from simpleautodiff.arrays.reductions import axes_of, axis_of
 from simpleautodiff.arrays.registry import FUNCTIONS, Function, as_array, implements, to_dtype
 from simpleautodiff.core.level import Traced, concrete, plain
+from simpleautodiff.core.node import Node
+from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ArgumentError, InputError, cite_line
 from simpleautodiff.rules.array.dtypes import astype, dtype_of
-from simpleautodiff.rules.array.indexing import concatenate, getitem, roll, scatter
+from simpleautodiff.rules.array.indexing import concatenate, getitem, make_stack, roll, scatter
 from simpleautodiff.rules.array.shapes import reshape, shape_of, transpose
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.scalar.arithmetic import pos
@@ -187,6 +189,8 @@ def _bound_indices(indices: Any, size: int, mode: str) -> Any:
 def roll_(a: Any, shift: Any, axis: Any = None) -> Any:
     """Move elements along axes; those that leave at the end come back at the start."""
     rank = len(shape_of(a))
+    if type(shift) is int and type(axis) is int and -rank <= axis < rank:
+        return roll(a, (shift,), (axis % rank,))
     if axis is None:
         total = (shift if type(shift) is int else int(np.sum(shift)),)
         if rank == 1:
@@ -261,6 +265,8 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 def stack(arrays: Sequence[Any], axis: int = 0, dtype: Any = None) -> Any:
     """Join arrays along a new axis."""
     parts = [as_array(a) for a in arrays]
+    if axis == 0 and dtype is None and _are_recorded_numbers(parts):
+        return make_stack(len(parts))(*parts)
     if len({shape_of(a) for a in parts}) != 1:
         raise ArgumentError(f"np.stack needs equal shapes, not {[shape_of(a) for a in parts]}")
     (position,) = normalize_axis_tuple(axis, len(shape_of(parts[0])) + 1)
@@ -268,6 +274,19 @@ def stack(arrays: Sequence[Any], axis: int = 0, dtype: Any = None) -> Any:
     new = (*full[:position], 1, *full[position:])
     joined = concatenate([reshape(a, new) for a in parts], position)
     return joined if dtype is None else to_dtype(joined, dtype)
+
+
+_REALS = {float, np.float64}
+
+
+def _are_recorded_numbers(parts: list[Any]) -> bool:
+    """Tell whether all are real numbers, some on one tape whose single steps nobody will see."""
+    levels = {id(x.level): x.level for x in parts if type(x) is Node}
+    if len(levels) != 1 or not {type(x) for x in parts} <= {Node, *_REALS}:
+        return False
+    (level,) = levels.values()
+    unseen = isinstance(level, Tape) and not level.shown and not getattr(level, "written", False)
+    return unseen and all([type(x) is not Node or type(x.value) in _REALS for x in parts])
 
 
 def _convert_each(function: Any, arrays: Sequence[Any]) -> list[Any]:

@@ -16,12 +16,14 @@ from simpleautodiff.core.level import REFUSED, WATCHERS, apply
 from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.fast.direct_pulls import enter
 from simpleautodiff.fast.fast_tape import FastTape
 from simpleautodiff.fast.faster_values import FASTER
 from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL, compute_pooled
 
 ARRAYS = {np.ndarray, np.float64}
+VALUES = {*ARRAYS, float}
 IMMUTABLE = {int, float, bool, slice, str, type(None), np.float64}
 FIXED = {Node, *IMMUTABLE}
 SETTINGS = {*IMMUTABLE, tuple, np.ndarray}
@@ -31,6 +33,7 @@ _new = object.__new__
 
 def wrap(primitive: Primitive) -> Callable[..., Any]:
     """Make the wrapping function of a primitive, with a short way for the most frequent case."""
+    enter(primitive)
     match primitive.arity:
         case 1:
             return _wrap_unary(primitive)
@@ -80,10 +83,10 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
             return apply(primitive, *args)
         (x,) = args
         if type(x) is Node:
-            if restate is not None and restate(x) is not None:
+            value = x.value
+            if restate is not None and may_be_0(value) and restate(x) is not None:
                 return apply(primitive, x)
             try:
-                value = x.value
                 compute = by_type[type(value)]
                 value = compute(value) if not POOL.open else compute_pooled(compute, value)
             except REFUSED:
@@ -117,39 +120,49 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
     by_shape = 0 not in values_read(primitive, (0,))
 
     def wrapping(*args: Any) -> Any:
-        if len(args) != arity:
-            return apply(primitive, *args)
-        x, *settings = args
-        for setting in settings:
-            if type(setting) not in SETTINGS:
-                return apply(primitive, *args)
+        x = args[0] if args else None
         recorded = type(x) is Node
-        plain = x.value if recorded else x
-        if type(plain) is not np.ndarray and type(plain) is not np.float64:
+        plain = x.value if recorded else x  # type: ignore[union-attr]
+        if len(args) != arity or (type(plain) is not np.ndarray and type(plain) is not np.float64):
             return apply(primitive, *args)
+        fixed = True
+        for setting in args[1:]:
+            kind = type(setting)
+            if kind not in IMMUTABLE:
+                if kind not in SETTINGS:
+                    return apply(primitive, *args)
+                fixed = fixed and kind is tuple and IMMUTABLE.issuperset(map(type, setting))
         try:
-            value = compute(plain, *settings)
+            value = compute(plain, *args[1:])
         except REFUSED:
             return apply(primitive, *args)
         if not recorded:
             return value
-        level = x.level
-        if by_shape and type(level) is FastTape:
-            x = level[x.index]  # of which perhaps only the shape is kept
-        node = _record(level, primitive, (x, *[_setting(s, level) for s in settings]), value)
-        if x is not args[0] and primitive in WATCHERS:
+        level: Any = x.level  # type: ignore[union-attr]
+        if not fixed:
+            args = (x, *[_keep(setting, level) for setting in args[1:]])
+        if type(level) is not FastTape or not level.large or not by_shape:
+            return _record(level, primitive, args, value)
+        own = level[x.index]  # type: ignore[union-attr]  # of which perhaps only the shape is kept
+        node = _record(level, primitive, (own, *args[1:]), value)
+        if own is not x and primitive in WATCHERS:
             WATCHERS[primitive](node, args)
         return node
 
     return wrapping
 
 
-def _setting(setting: Any, level: Any) -> Any:
-    """Return a setting as a node keeps it."""
+def _is_fixed(setting: Any) -> bool:
+    """Tell whether nobody can change a setting later: a number, a slice, a tuple of such."""
     kind = type(setting)
-    if kind in IMMUTABLE or (kind is tuple and IMMUTABLE.issuperset(map(type, setting))):
-        return setting
-    return level.argument(setting)
+    return kind in FIXED or (kind is tuple and all([_is_fixed(part) for part in setting]))
+
+
+def _keep(arg: Any, level: Any) -> Any:
+    """Return an argument as a node keeps it."""
+    if type(arg) is np.ndarray:
+        return level.retain(arg)
+    return arg if _is_fixed(arg) else level.argument(arg)
 
 
 def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
@@ -164,7 +177,7 @@ def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
                 value = arg.value
                 if level is None:
                     level = arg.level
-                if type(value) is not np.ndarray or arg.level is not level:
+                if type(value) not in VALUES or arg.level is not level:
                     return apply(primitive, *args)
                 values.append(value)
             elif kind in SETTINGS:
@@ -182,7 +195,7 @@ def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
             return apply(primitive, *args)
         if level is None:
             return value
-        kept = tuple([arg if type(arg) in FIXED else level.argument(arg) for arg in args])
+        kept = tuple([arg if type(arg) in FIXED else _keep(arg, level) for arg in args])
         return _record(level, primitive, kept, value)
 
     return wrapping
@@ -243,15 +256,28 @@ _PRODUCT = (
 _RESTATED = {
     "mul": _PRODUCT,
     "matmul": _PRODUCT,
-    "power": "if type(b) is not Node and restate(a, b): return explain(a, b)",
+    "power": "if may_be_root(a, b) and restate(a, b): return explain(a, b)",
 }
 
 
-def _may_be_0(value: Any) -> bool:
+def may_be_0(value: Any) -> bool:
     """Tell whether a factor is 0 somewhere, or is so large that the graph is sooner asked."""
     if type(value) is float or type(value) is np.float64:
         return not value
-    return type(value) is not np.ndarray or value.size > LIMITS.medium or not value.all()
+    if type(value) is not np.ndarray or value.size > LIMITS.medium:
+        return True
+    return int(np.count_nonzero(value)) < value.size
+
+
+def _may_be_root(base: Any, exponent: Any) -> bool:
+    """Tell whether a power may be an even one of a root at 0, or a root itself."""
+    if type(exponent) is Node or type(exponent) is np.ndarray:
+        return False
+    if type(exponent) is int:
+        made = base.primitive
+        if exponent < 2 or exponent % 2 or made is None or made.squared is None:
+            return False
+    return may_be_0(base.value)
 
 
 def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
@@ -278,7 +304,8 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "explain": explain,
         "compute_pooled": compute_pooled,
         "float64": np.float64,
-        "may_be_0": _may_be_0,
+        "may_be_0": may_be_0,
+        "may_be_root": _may_be_root,
         "ndarray": np.ndarray,
         "new": _new,
         "primitive": primitive,

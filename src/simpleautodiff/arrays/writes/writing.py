@@ -109,19 +109,23 @@ def _get(self: Writable, index: Any) -> Any:
 
 
 def _plain_index(index: Any) -> Any:
-    parts = index if type(index) is tuple else (index,)
-    if all(type(part) is int or type(part) is slice for part in parts):
+    kind = type(index)
+    if kind in _PLAIN_PARTS or (kind is tuple and _PLAIN_PARTS.issuperset(map(type, index))):
         return index
     return map_leaves(lambda each: plain(unwrapped(each)), index)
 
 
+_PLAIN_PARTS = {int, slice, type(None), type(...), np.int64, np.ndarray}
+
+
 def _set(self: Writable, index: Any, value: Any) -> None:
     index = _plain_index(index)
-    if is_written_where_it_lies(self, index, value):
-        return
-    value = unwrapped(value)
-    if type(value) is list or type(value) is tuple:
-        value = FUNCTIONS[np.asarray](value)
+    if type(value) is not Node:
+        if is_written_where_it_lies(self, index, value):
+            return
+        value = unwrapped(value)
+        if type(value) is list or type(value) is tuple:
+            value = FUNCTIONS[np.asarray](value)
     _check_dtype(self, value)
     cell = as_cell(self, index)
     if cell is not None and write_cell(self, cell, value):
