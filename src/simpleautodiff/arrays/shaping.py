@@ -189,17 +189,17 @@ def _bound_indices(indices: Any, size: int, mode: str) -> Any:
 def roll_(a: Any, shift: Any, axis: Any = None) -> Any:
     """Move elements along axes; those that leave at the end come back at the start."""
     rank = len(shape_of(a))
-    if type(shift) is int and type(axis) is int and -rank <= axis < rank:
-        return roll(a, (shift,), (axis % rank,))
     if axis is None:
         total = (shift if type(shift) is int else int(np.sum(shift)),)
         if rank == 1:
             return roll(a, total, (0,))
         return reshape(roll(reshape(a, (-1,)), total, (0,)), shape_of(a))
-    shifts, axes = np.broadcast_arrays(
-        np.atleast_1d(shift), normalize_axis_tuple(axis, rank, allow_duplicate=True)
-    )
-    return roll(a, tuple(shifts.tolist()), tuple(axes.tolist()))
+    axes = normalize_axis_tuple(axis, rank, allow_duplicate=True)
+    shifts = shift if type(shift) is tuple else (shift,)
+    if len(shifts) != len(axes) or not all([isinstance(n, (int, np.integer)) for n in shifts]):
+        both = np.broadcast_arrays(np.atleast_1d(shift), axes)
+        shifts, axes = both[0].tolist(), tuple(both[1].tolist())
+    return roll(a, tuple([int(n) for n in shifts]), axes)
 
 
 @implements(np.flip)

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import REFUSED, WATCHERS, apply
+from simpleautodiff.core.level import REFUSED, WATCHERS, Written, apply, unwrapped
 from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.fast.direct_pulls import enter
-from simpleautodiff.fast.fast_tape import FastTape
+from simpleautodiff.fast.fast_tape import FastTape, is_root_row
 from simpleautodiff.fast.faster_values import FASTER
 from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL, compute_pooled
@@ -39,10 +39,19 @@ def wrap(primitive: Primitive) -> Callable[..., Any]:
             return _wrap_unary(primitive)
         case 2 if not primitive.settings:
             return _wrap_binary(primitive)
+        case _ if is_root_row(primitive):
+            return lambda *args: apply(primitive, *args)
         case arity if primitive.settings == tuple(range(1, arity)):
             return _wrap_with_settings(primitive)
         case _:
             return _wrap_several(primitive)
+
+
+def _apply_unwrapped(wrapping: Any, primitive: Primitive, args: tuple[Any, ...]) -> Any:
+    """Run a primitive; arrays that were written to are what they are now, and may be frequent."""
+    if any([issubclass(type(arg), Written) for arg in args]):
+        return wrapping(*map(unwrapped, args))
+    return apply(primitive, *args)
 
 
 def _faster(primitive: Primitive) -> Callable[..., Any]:
@@ -76,7 +85,7 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
         return lambda *args: apply(primitive, *args)
     if primitive.name in FASTER:
         by_type[np.ndarray] = FASTER[primitive.name](by_type[np.ndarray])
-    restate = _restate(primitive)
+    restate, root = _restate(primitive), is_root_row(primitive)
 
     def wrapping(*args: Any) -> Any:
         if len(args) != 1:
@@ -100,7 +109,7 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
         else:
             return apply(primitive, x)
         level: Any = x.level
-        if type(level) is not FastTape:
+        if type(level) is not FastTape or root:
             return level.record(primitive, (level.argument(x),), value)
         node = _new(Node)
         node.value = value
@@ -124,7 +133,7 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
         recorded = type(x) is Node
         plain = x.value if recorded else x  # type: ignore[union-attr]
         if len(args) != arity or (type(plain) is not np.ndarray and type(plain) is not np.float64):
-            return apply(primitive, *args)
+            return _apply_unwrapped(wrapping, primitive, args)
         fixed = True
         for setting in args[1:]:
             kind = type(setting)
@@ -184,7 +193,7 @@ def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
                 values.append(arg)
                 arrays = arrays or kind in ARRAYS
             else:
-                return apply(primitive, *args)
+                return _apply_unwrapped(wrapping, primitive, args)
         if len(values) != arity or not (level or arrays):
             return apply(primitive, *args)
         if level and restate is not None and restate(*args):
@@ -235,7 +244,7 @@ def wrapping(a=MISSING, b=MISSING, *rest):
         value = {value} if not POOL.open else compute_pooled(compute, x, y)
     except REFUSED:
         return apply(primitive, a, b)
-    if type(level) is not FastTape:
+    if type(level) is not FastTape or is_root:
         return level.record(primitive, (level.argument(a), level.argument(b)), value)
     node = new(Node)
     node.value = value
@@ -251,7 +260,8 @@ def wrapping(a=MISSING, b=MISSING, *rest):
 _PRODUCT = (
     "if type(b) is Node and (p := a.primitive) is not None and (q := b.primitive) is not None "
     "and p.squared is not None and q.squared is not None "
-    "and may_be_0(a.value) and restate(a, b): return explain(a, b)"
+    "and getattr(a.level, 'roots', True) and may_be_0(a.value) and restate(a, b): "
+    "return explain(a, b)"
 )
 _RESTATED = {
     "mul": _PRODUCT,
@@ -277,6 +287,8 @@ def _may_be_root(base: Any, exponent: Any) -> bool:
         made = base.primitive
         if exponent < 2 or exponent % 2 or made is None or made.squared is None:
             return False
+        if not getattr(base.level, "roots", True):
+            return False
     return may_be_0(base.value)
 
 
@@ -290,7 +302,9 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
     )
 
     def explain(a: Any, b: Any) -> Any:
-        return apply(primitive, *[x for x in (a, b) if x is not MISSING])
+        if b is MISSING:
+            return apply(primitive, *[x for x in (a,) if x is not MISSING])
+        return _apply_unwrapped(names["wrapping"], primitive, (a, b))
 
     names: dict[str, Any] = {
         "FastTape": FastTape,
@@ -304,6 +318,7 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "explain": explain,
         "compute_pooled": compute_pooled,
         "float64": np.float64,
+        "is_root": is_root_row(primitive),
         "may_be_0": may_be_0,
         "may_be_root": _may_be_root,
         "ndarray": np.ndarray,

@@ -23,6 +23,11 @@ from simpleautodiff.fast.memory_pool import POOL
 PLAIN = {int, float, complex, np.ndarray, np.float64, np.float32, np.complex128, np.complex64}
 
 
+def is_root_row(primitive: Primitive) -> bool:
+    """Tell whether the results of a primitive are roots, whose squares are smooth."""
+    return any([rule is not ZERO for rule in primitive.squared or ()])
+
+
 @final
 class FastTape(Tape):
     """A tape that is swept and not shown: of large arrays it keeps those that a rule will read."""
@@ -30,7 +35,8 @@ class FastTape(Tape):
     append = list.append  # whoever appends a node has given it its index
     locks: ArrayLocks | None = None
     large = False  # whether it has large arrays, which may be freed in a sweep
-    repeatable = False
+    repeatable = False  # whether the sweep at work may be done once more
+    roots = False  # whether it has a root, such as abs or sqrt, whose square is smooth
 
     def __exit__(self, *exception: object) -> None:
         self.open = False
@@ -39,6 +45,8 @@ class FastTape(Tape):
 
     def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
         """Make the node whose value is `primitive`(`args`); without a primitive it is an input."""
+        if primitive is not None and is_root_row(primitive):
+            self.roots = True
         node = Node.__new__(Node)
         node.value = value
         node.primitive = primitive

@@ -94,20 +94,27 @@ def _reshape(compute: Compute) -> Compute:
 
 def _roll(compute: Compute) -> Compute:
     def roll(x: Any, shift: tuple[int, ...], axis: tuple[int, ...]) -> Any:
-        """Move elements along one axis, in two pieces; those of a large array to pooled memory."""
-        if type(x) is not np.ndarray or len(axis) != 1 or not x.size:
+        """Move elements along one axis after the other, in two pieces each."""
+        if type(x) is not np.ndarray or not axis or not x.size:
             return compute(x, shift, axis)
-        out = POOL.output_like(x)
-        if out is None:
-            out = np.empty_like(x)
-        ahead = (slice(None),) * axis[0]
-        split = -shift[0] % x.shape[axis[0]]  # what stands from here on comes first
-        rest = x.shape[axis[0]] - split
-        out[(*ahead, slice(rest))] = x[(*ahead, slice(split, None))]
-        out[(*ahead, slice(rest, None))] = x[(*ahead, slice(split))]
-        return out
+        for n, k in zip(shift, axis, strict=True):
+            x = _roll_once(x, n, k)
+        return x
 
     return roll
+
+
+def _roll_once(x: Any, shift: int, axis: int) -> Any:
+    """Move elements along one axis; those of a large array to pooled memory."""
+    out = POOL.output_like(x)
+    if out is None:
+        out = np.empty_like(x)
+    ahead = (slice(None),) * axis
+    split = -shift % x.shape[axis]  # what stands from here on comes first
+    rest = x.shape[axis] - split
+    out[(*ahead, slice(rest))] = x[(*ahead, slice(split, None))]
+    out[(*ahead, slice(rest, None))] = x[(*ahead, slice(split))]
+    return out
 
 
 FASTER: dict[str, Callable[[Compute], Compute]] = {  # by the name of a row, from what it computes

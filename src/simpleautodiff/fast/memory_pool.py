@@ -12,6 +12,7 @@ exchanged for as many that lie together in such pieces, for the next derivative 
 
 from __future__ import annotations
 
+import ctypes
 import math
 import operator
 from collections.abc import Iterator
@@ -28,6 +29,22 @@ PIECE = 2**25  # bytes: for that much C's library asks the system, where less ma
 MIN_TOGETHER = 2**24  # bytes: blocks of one size that come to less need not lie together
 CACHE_LINE = 64  # bytes of a line of the caches
 MIN_RUN = 128  # numbers: for shorter rows NumPy's buffers pay
+
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of C's library: names of settings
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let C's library keep what a derivative of many small arrays frees, for the next one.
+
+    Otherwise it gives all to the system, which fills every page with zeros before it is lent again:
+    half of the time that such a derivative takes. Other libraries than GNU's have no such setting.
+    """
+    with suppress(AttributeError, OSError, TypeError):
+        set_option = ctypes.CDLL(None).mallopt
+        set_option(_MMAP_THRESHOLD, PIECE)
+        set_option(_TRIM_THRESHOLD, LIMITS.pool)
 
 
 class _Block(np.ndarray[Any, Any]):

@@ -17,7 +17,7 @@ import threading
 
 from simpleautodiff.fast import array_locks
 from simpleautodiff.fast.array_locks import while_holding
-from simpleautodiff.fast.memory_pool import POOL
+from simpleautodiff.fast.memory_pool import POOL, keep_freed_memory
 
 _uses: dict[Recording, int] = {}  # those that are going on, and the thread of each
 
@@ -39,6 +39,7 @@ class _Pause:
     def begin(self) -> None:
         """Pause the collector, if it is not paused already."""
         if not self.paused:
+            keep_freed_memory()
             self.was_enabled = gc.isenabled()
             self.paused = True
             gc.disable()

@@ -211,10 +211,12 @@ def get_item(self: Writable, index: Any) -> Any:
     cell = as_cell(self, index)
     if cell is not None and len(cell) == len(shape(self)):
         return self.writes[cell] if cell in self.writes else _read(_find_readable(self, cell), cell)
-    if find_batches(index):
-        return _get_item_per_example(self, index)
-    if not is_basic(index):
-        return Writable(_read(self.current, index))
+    kind = type(index)
+    if kind is not slice and not (kind is tuple and _BASIC.issuperset(map(type, index))):
+        if find_batches(index):
+            return _get_item_per_example(self, index)
+        if not is_basic(index):
+            return Writable(_read(self.current, index))
     return Writable(
         None,
         ArrayView(
@@ -226,6 +228,9 @@ def get_item(self: Writable, index: Any) -> Any:
             index,
         ),
     )
+
+
+_BASIC = {int, slice, type(None), type(...)}
 
 
 def is_written_where_it_lies(self: Writable, index: Any, value: Any) -> bool:
