@@ -114,7 +114,8 @@ class FastTape(Tape):
         seeds = list(seeds)
         self.repeatable = not self.large and PLAIN.issuperset([type(seed) for _, seed in seeds])
         bar = self._place(seeds)
-        if reverse_sweep(self, bar, once) and any([_has_nan(bar[node.index]) for node in inputs]):
+        guessed = reverse_sweep(self, bar, once)
+        if guessed and not all([_is_finite(bar[node.index]) for node in inputs]):
             bar = self._place(seeds)
             reverse_sweep(self, bar, once, masks=True)
         if once and self:
@@ -150,9 +151,9 @@ class FastTape(Tape):
         return [filled(dot.get(node)) for node in results]
 
 
-def _has_nan(adjoint: Any) -> bool:
-    """Tell whether a derivative of plain numbers is nan, or has such elements."""
-    return adjoint is not None and bool(np.isnan(adjoint).any())
+def _is_finite(adjoint: Any) -> bool:
+    """Tell whether a derivative of plain numbers is finite."""
+    return adjoint is None or bool(np.isfinite(adjoint).all())
 
 
 class ByIndex(dict[Any, Any]):

@@ -116,7 +116,7 @@ class SmallSweep:
 
     def _find_masks(self) -> bool:
         if self.tape.can_be_swept_again():
-            self.guess = np.errstate(invalid="ignore")
+            self.guess = np.errstate(all="ignore")
             self.guess.__enter__()
             return False
         with np.errstate(all="ignore"):
