@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -119,13 +120,34 @@ def find_dependent(function: LoopFunction, inputs: set[int]) -> tuple[set[int], 
 
     A carried value does if it does in a later step.
     """
-    program, before = function.body, set[int]()
+    before: set[int] = set()
+    lines: set[int] = set()
     while before != inputs:
-        before = set(inputs)
-        lines = set(inputs)
-        for number in range(program.inputs, len(program.lines)):
-            line = program.lines[number]
-            if any(place in lines for place in places((line.args, line.kwargs))):
-                lines.add(number)
-        inputs = inputs | {k for k in range(function.carries) if program.outputs[k] in lines}
+        before, lines = inputs, _find_dependent_lines(function.body, inputs)
+        outputs = function.body.outputs[: function.carries]
+        inputs = inputs | {k for k, place in enumerate(outputs) if place in lines}
     return inputs, lines
+
+
+def _find_dependent_lines(program: RecordedProgram, inputs: set[int]) -> set[int]:
+    lines, of_loops = set(inputs), dict[int, set[int]]()
+    for number in range(program.inputs, len(program.lines)):
+        line = program.lines[number]
+        if isinstance(line.what, LoopFunction):
+            of_loops[number] = _find_dependent_results(line.what, [x in lines for x in line.args])
+        elif line.what is operator.getitem and line.args[0] in of_loops:
+            lines |= {number} if line.args[1] in of_loops[line.args[0]] else set()
+        elif any(place in lines for place in places((line.args, line.kwargs))):
+            lines.add(number)
+    return lines
+
+
+def _find_dependent_results(function: LoopFunction, given: list[bool]) -> set[int]:
+    """Return which results of a loop depend on the arguments that are marked."""
+    count = len(function.body.outputs) - function.exits
+    inputs, lines = find_dependent(function, {k for k, is_one in enumerate(given[2:]) if is_one})
+    asked = [guard.place for guard in function.body.guards] + function.body.outputs[count:]
+    if any(given[:2]) or any(place in lines for place in asked):
+        return set(range(count + 3))
+    found = {k for k, place in enumerate(function.body.outputs[:count]) if place in lines}
+    return found | {k for k in inputs if k < function.carries}

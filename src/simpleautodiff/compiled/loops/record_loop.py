@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.compiled.array.simplify import without_dead
 from simpleautodiff.compiled.loops.loop_function import LoopFunction
 from simpleautodiff.compiled.recording.body_level import BodyLevel, find_example
@@ -29,6 +30,7 @@ class Step(NamedTuple):
     f: Callable[..., Any]
     reverse: bool = False
     exits: bool = False
+    every_way: bool = False  # whether decisions may differ from step to step
 
 
 class RecordedLoop(NamedTuple):
@@ -99,8 +101,12 @@ def _trace(
     level = BodyLevel(settings.estimates, settings.precise)
     with level:
         inputs = [level.input(x) for x in numbers]
-        symbols = iter(inputs)
-        carry, y, *go = step.f(*[build(symbols) for build in rebuild])
+
+        def run() -> Any:
+            symbols = iter([twin(symbol) for symbol in inputs])  # which may be written to
+            return step.f(*[build(symbols) for build in rebuild])
+
+        carry, y, *go = level.go_every_way(run) if step.every_way else run()
         after = [level.own(leaf) for leaf in flatten(carry)[0]]
         results, rebuild_result = flatten(y)
         own = [*after, *map(level.own, results), *map(level.own, go)]

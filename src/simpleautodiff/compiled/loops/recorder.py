@@ -16,15 +16,12 @@ from simpleautodiff.compiled.loops.record_loop import (
     record_step,
     run_recorded,
 )
-from simpleautodiff.compiled.loops.run_loop import LoopOfRowsError, LoopRunner
+from simpleautodiff.compiled.loops.run_loop import DecisionsDifferError, LoopOfRowsError, LoopRunner
 from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbols import Symbol
 from simpleautodiff.core.level import Traced
-from simpleautodiff.errors import AutodiffError
 from simpleautodiff.transforms.snapshots import RECORDER, SteppedLoop
 from simpleautodiff.values.pytree import flatten, map_leaves
-
-REFUSED = (AutodiffError, TypeError, ValueError, IndexError, KeyError)
 
 
 @dataclass(slots=True)
@@ -52,19 +49,26 @@ def recording_loops(estimates: Estimates, precise: bool) -> Iterator[None]:
 def _record(
     runner: LoopRunner, steps: SteppedLoop, state: Any, xs: Any, args: tuple[Any, ...]
 ) -> tuple[Any, Any] | None:
-    """Record a loop; None if it is short, or has to be recorded step by step."""
+    """Record a loop; None if it is short, or its steps are to be recorded one by one."""
+    record = _record_while if steps.count is None else _record_counted
     try:
-        if steps.count is None:
-            return _record_while(runner, steps, state, args)
-        return _record_counted(runner, steps, state, xs, args) if steps.count > 1 else None
+        try:
+            return record(runner, steps, state, xs, args, False)
+        except DecisionsDifferError:
+            return record(runner, steps, state, xs, args, True)
     except LoopOfRowsError:
-        raise  # the whole batch can take the steps together
-    except REFUSED:
-        return None  # the loop runs as usual, or raises the error
+        raise  # a batch of all rows can take the steps together
+    except Exception:  # whatever it was, the usual way will do it, or say what is wrong
+        return None
 
 
 def _record_while(
-    runner: LoopRunner, steps: SteppedLoop, state: Any, args: tuple[Any, ...]
+    runner: LoopRunner,
+    steps: SteppedLoop,
+    state: Any,
+    xs: Any,
+    args: tuple[Any, ...],
+    every_way: bool,
 ) -> tuple[Any, Any] | None:
     goes_on = steps.goes_on
     if steps.snapshots is not None or goes_on is None:
@@ -75,23 +79,31 @@ def _record_while(
         after = steps.step(0, carry, None, *args)[0]
         return after, None, goes_on(after)
 
-    recorded = record_step(Step(f, exits=True), state, None, 0, runner)
+    step = Step(f, exits=True, every_way=every_way)
+    recorded = record_step(step, state, None, 0, runner)
     if not _is_recorded(recorded):
         return None
     return run_recorded(recorded, ENDLESS, goes_on(state), runner.run)[0], None
 
 
 def _record_counted(
-    runner: LoopRunner, steps: SteppedLoop, state: Any, xs: Any, args: tuple[Any, ...]
+    runner: LoopRunner,
+    steps: SteppedLoop,
+    state: Any,
+    xs: Any,
+    args: tuple[Any, ...],
+    every_way: bool,
 ) -> tuple[Any, Any] | None:
     count = steps.count or 0
+    if count < 2:
+        return None
     reverse = steps.places is not None and steps.places.step < 0
     numbers = np.arange(count)[::-1] if reverse else np.arange(count)
 
     def f(carry: Any, row: Any) -> Any:
         return steps.step(row[0], carry, row[1], *args)
 
-    step = Step(f, reverse)
+    step = Step(f, reverse, every_way=every_way)
     recorded = record_step(step, state, (numbers, xs), count, runner)
     if not _is_recorded(recorded) or _is_short(recorded, count):
         return None

@@ -41,6 +41,10 @@ class LoopOfRowsError(NotRecordedError):
     """A recorded loop cannot be part of a program for one example of a batch."""
 
 
+class DecisionsDifferError(NotRecordedError):
+    """A guard that holds in the first step of a loop does not in another one."""
+
+
 class Operands(NamedTuple):
     """The operands of a loop."""
 
@@ -109,18 +113,18 @@ class LoopRunner:
             value = function.estimate()
         else:
             value = function(*map(find_example, operands))
+        if not value[-3]:
+            raise DecisionsDifferError("a decision is another one in another step of a loop")
         whole = level.record(function, tuple(operands), {}, value)
         made: list[Any] = [
             level.record(operator.getitem, (whole, k), {}, part) for k, part in enumerate(value)
         ]
         good, more, _ = made[-3:]
         if function.body.guards:
-            if not good.concrete:
-                raise not_recorded("a decision that is another one in another step of a loop")
             bits = [guard.expected for guard in function.body.guards]
-            level.guard(good, int("".join(map(str, map(int, bits))), 2))
+            level.note_guard(good, int("".join(map(str, map(int, bits))), 2))
         if function.exits and function.results:
-            level.guard(np.logical_not(more))
+            level.note_guard(np.logical_not(more), function.rows)
         return made
 
     # Tapes. ---------------------------------------------------------------------------------------
@@ -132,7 +136,8 @@ class LoopRunner:
         own = [k for k, x in enumerate(inputs) if _is_on(x, level) and is_smooth(x)]
         values = [x.value if _is_on(x, level) else x for x in inputs]
         lower = given.replaced(values, function)
-        made = self.run(function.keeping_states(rows), _as_list(lower))
+        limit = rows if function.exits else given.limit
+        made = self.run(function.keeping_states(rows), _as_list(lower._replace(limit=limit)))
         count = function.carries + len(function.results)
         results, states = made[:count], made[count : count + function.carries]
         smooth = [k for k, x in enumerate(results) if is_smooth(x)]

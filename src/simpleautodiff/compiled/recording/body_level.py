@@ -6,6 +6,7 @@ function) become arguments of the program, so that the program can be run on any
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any, final
 
 import numpy as np
@@ -16,8 +17,11 @@ from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.symbols import Symbol, not_recorded
 from simpleautodiff.core.level import Traced, unwrapped
 from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import TABLE
-from simpleautodiff.values.pytree import map_leaves
+from simpleautodiff.values.pytree import map_leaves, matching_leaves
+
+WAYS = 16  # through a step that is recorded with all of them
 
 
 @final
@@ -28,6 +32,8 @@ class BodyLevel(SymbolLevel):
 
     def __init__(self, estimates: Estimates, precise: bool) -> None:
         super().__init__(precise=precise, estimates=estimates)
+        self._way: list[bool] | None = None  # how decisions are made, if every way is gone
+        self._decisions: dict[Any, Any] = {}  # the conditions that were asked on this way
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
         """Run a row, with values of lower levels as arguments; the row keeps its rules."""
@@ -41,7 +47,30 @@ class BodyLevel(SymbolLevel):
         """Let the code branch on a bool, which has to be the same in every step."""
         if number is not None:
             raise not_recorded("an integer by which a step of a loop goes")
-        return super().guard(truth)
+        if self._way is None or not isinstance(truth, Symbol):
+            return super().guard(truth)
+        self._decisions.setdefault(truth.place, truth)
+        at = list(self._decisions).index(truth.place)
+        return self._way[at] if at < len(self._way) else True
+
+    def go_every_way(self, f: Callable[[], Any]) -> Any:
+        """Run a function for every way that its decisions may go; choose among what it gives."""
+        return self._go_on(f, [], iter(range(WAYS)))
+
+    def _go_on(self, f: Callable[[], Any], way: list[bool], runs: Iterator[int]) -> Any:
+        """Go all ways that begin like this one."""
+        if next(runs, None) is None:
+            raise not_recorded(f"a step of a loop with more than {WAYS} ways through it")
+        self._way, self._decisions = way, {}
+        try:
+            made = f()
+            conditions = list(self._decisions.values())
+        finally:
+            self._way = None
+        taken = [*way, *[True] * (len(conditions) - len(way))]
+        for at in range(len(conditions) - 1, len(way) - 1, -1):
+            made = choose(conditions[at], made, self._go_on(f, [*taken[:at], False], runs))
+        return made
 
     def capture(self, x: Any) -> Symbol:
         """Return the symbol of a value of a lower level: a further argument."""
@@ -74,3 +103,20 @@ def find_example(x: Any) -> Any:
         x = x.concrete if isinstance(x, Symbol) else x.value
         x = unwrapped(x)
     return x[(0,) * batches] if batches else x
+
+
+def choose(condition: Any, yes: Any, no: Any) -> Any:
+    """Return one of two structures, number by number."""
+    others = iter(matching_leaves(no, yes, "what a step gives if it decides otherwise"))
+
+    def choose_leaf(x: Any) -> Any:
+        y = next(others)
+        if x is y:
+            return x
+        if np.result_type(find_example(x), find_example(y)).kind == "b":
+            return np.logical_or(
+                np.logical_and(condition, x), np.logical_and(np.logical_not(condition), y)
+            )
+        return where(condition, unwrapped(x), unwrapped(y))
+
+    return map_leaves(choose_leaf, yes)
