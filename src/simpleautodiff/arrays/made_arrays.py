@@ -33,7 +33,7 @@ Namespace = dict[str, Any]
 _LIKE = (np.array, np.full)  # they dispatch on `like=` only
 _AS_IT_IS = (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
 _CONVERTING = {*_LIKE, *_AS_IT_IS}
-_MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1D.")  # of SciPy
+_MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1D.")  # in SciPy
 _IGNORED = {"order", "copy", "subok", "device", "like"}
 _COMPATIBLE = "array_api_compat.numpy"  # a module of SciPy that wraps NumPy's functions
 _OWN = ("numpy", "simpleautodiff")  # nothing is replaced in their code
@@ -46,7 +46,7 @@ class Replacement:
         self.function = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function; for the code that is run once more, join and wrap."""
+        """Call NumPy's function; in code that is run once more, join lists and wrap results."""
         if not MAKING.get() or _takes_plain_arrays(sys._getframe(1).f_globals.get("__name__")):
             return self.function(*args, **kwargs)
         result = _call(self.function, args, kwargs)
@@ -76,7 +76,7 @@ def _is_of_scipy(module: Any) -> bool:
 
 
 def _takes_plain_arrays(module: Any) -> bool:
-    """Tell whether the caller is a library: of SciPy, a solver, whose steps are no derivative."""
+    """Tell whether the caller is a library that needs plain arrays, such as a solver of SciPy."""
     if _is_of_scipy(module):
         asked = scipy_caller()
         return asked in INSTEAD and not asked.startswith(_MADE_OF_NUMPY)
@@ -84,7 +84,7 @@ def _takes_plain_arrays(module: Any) -> bool:
 
 
 def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function of NumPy; what it is not asked for nodes is done here."""
+    """Call a function of NumPy, with lists of nodes joined and its result writable."""
     if function in _CONVERTING and (has_node(args) or has_node(kwargs.values())):
         given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
         if function in _LIKE:
@@ -264,7 +264,7 @@ def _find_modules(traceback: TracebackType | None, known: list[Namespace]) -> li
 
 
 def _find_numpy_users(namespaces: list[Namespace], seen: set[int]) -> list[Namespace]:
-    """Return those of some modules that have NumPy, or its functions, under some name."""
+    """Return those modules that refer to NumPy, or to its functions, by some name."""
     found = {
         id(n): n for n in namespaces if id(n) not in seen and not _is_library(n.get("__name__"))
     }

@@ -137,7 +137,7 @@ def _takes_positions(function: Any, implementation: Function, args: Any) -> bool
 
 @cache
 def _count_alike(function: Any, implementation: Function) -> int:
-    """Return how many positional arguments two functions have in common, but for special ones."""
+    """Return how many positional arguments two functions share, apart from special ones."""
     signature = _signature(function)
     if signature is None:
         return 0
@@ -240,7 +240,7 @@ def bind_arguments(function: Any, args: list[Any], kwargs: Any) -> tuple[list[An
 
 
 def as_array(x: Any) -> Any:
-    """Return a list as an array; a node or another number type as it is."""
+    """Convert a list to an array; return a node or another number type unchanged."""
     if type(x) in _AS_THEY_ARE:
         return x
     if is_foreign(x):

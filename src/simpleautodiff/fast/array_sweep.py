@@ -1,4 +1,4 @@
-"""The reverse sweep for arrays: adjoints are added in place, and multiplications are merged."""
+"""The reverse sweep for large arrays: adjoints are added in place, multiplications are merged."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ ALONE = _count_alone()
 
 
 class ArraySweep(SmallSweep):
-    """A reverse sweep as far as it meets arrays, small or large.
+    """The part of a reverse sweep that handles arrays, small or large.
 
-    Further terms are added in place to large adjoints that are `owned`. In a sweep that is done
-    `once`, numbers wait beside large arrays (`Scaled`) until these are needed.
+    Further terms are added in place to large adjoints that are `owned`. In the last sweep (`once`),
+    factors of large arrays are deferred (`Scaled`) until the arrays are needed.
     """
 
     def pull_large(self, node: Node, adjoint: Any, factor: float) -> None:
@@ -89,7 +89,7 @@ class ArraySweep(SmallSweep):
             new = has_own_memory(pulled) and getrefcount(pulled) == ALONE
             return (pulled, factor, new, not new)
         place = array if spare else None
-        if primitive is not TABLE["mul"]:  # whose slopes are there already
+        if primitive is not TABLE["mul"]:  # the slopes of this row are existing arrays
             waiting = self._defer_number(node, k, adjoint, values)
             if waiting is not None:
                 return waiting
@@ -178,7 +178,7 @@ class ArraySweep(SmallSweep):
         return total is array
 
     def add_in_place(self, add: Any, arg: Node, term: Term, values: Sequence[Any]) -> bool:
-        """Add the adjoint of a few elements of a large array in place, if that can be done."""
+        """Add the adjoint of a few elements of a large array in place, if possible."""
         like, i = arg.value, arg.index
         adjoint, factor, spare, _ = term
         if type(like) is not np.ndarray or like.size <= LIMITS.small:

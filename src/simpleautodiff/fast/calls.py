@@ -31,7 +31,7 @@ _new = object.__new__
 
 
 def wrap(primitive: Primitive) -> Callable[..., Any]:
-    """Make the wrapping function of a primitive, with a short way for the most frequent case."""
+    """Make the wrapping function of a primitive, with a fast path for the most frequent case."""
     enter(primitive)
     match primitive.arity:
         case 1:
@@ -47,7 +47,7 @@ def wrap(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _apply_unwrapped(wrapping: Any, primitive: Primitive, args: tuple[Any, ...]) -> Any:
-    """Run a primitive; arrays that were written to are what they are now, and may be frequent."""
+    """Run a primitive on the current nodes of written arrays, which may take the fast path."""
     if any([issubclass(type(arg), Written) for arg in args]):
         return wrapping(*map(unwrapped, args))
     return apply(primitive, *args)
@@ -151,7 +151,7 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
             args = (x, *[_keep(setting, level) for setting in args[1:]])
         if type(level) is not FastTape or not level.large or not by_shape:
             return _record(level, primitive, args, value)
-        own = level[x.index]  # type: ignore[union-attr]  # of which perhaps only the shape is kept
+        own = level[x.index]  # type: ignore[union-attr]  # it may have only a shape
         node = _record(level, primitive, (own, *args[1:]), value)
         if own is not x and primitive in WATCHERS:
             WATCHERS[primitive](node, args)
@@ -161,13 +161,13 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _is_fixed(setting: Any) -> bool:
-    """Tell whether nobody can change a setting later: a number, a slice, a tuple of such."""
+    """Tell whether a setting is immutable: a number, a slice, a tuple of such."""
     kind = type(setting)
     return kind in FIXED or (kind is tuple and all([_is_fixed(part) for part in setting]))
 
 
 def _keep(arg: Any, level: Any) -> Any:
-    """Return an argument as a node keeps it."""
+    """Return an argument in the form in which a node stores it."""
     if type(arg) is np.ndarray:
         return level.retain(arg)
     return arg if _is_fixed(arg) else level.argument(arg)
@@ -270,7 +270,7 @@ _RESTATED = {
 
 
 def may_be_0(value: Any) -> bool:
-    """Tell whether a factor is 0 somewhere, or is so large that the graph is sooner asked."""
+    """Tell whether a factor is 0 somewhere; True for a large one, as the graph answers sooner."""
     if type(value) is float or type(value) is np.float64:
         return not value
     if type(value) is not np.ndarray or value.size > LIMITS.medium:
@@ -279,7 +279,7 @@ def may_be_0(value: Any) -> bool:
 
 
 def _may_be_root(base: Any, exponent: Any) -> bool:
-    """Tell whether a power may be an even one of a root at 0, or a root itself."""
+    """Tell whether a power may be an even power of a root at 0, or a root itself."""
     if type(exponent) is Node or type(exponent) is np.ndarray:
         return False
     if type(exponent) is int:

@@ -28,9 +28,9 @@ def reverse_sweep(
 ) -> bool:
     """Carry adjoints back along the tape: ū gains v̄ (∂v/∂u) from each child v of u.
 
-    `once` says that neither the tape nor the adjoints of what are no inputs are needed again: large
+    `once` says that the tape and the adjoints of intermediate nodes are not needed again: large
     arrays are freed as soon as the sweep has passed them. `masks` says whether structural zeros
-    have to be told from others; None leaves that to the sweep. Returns whether it was a guess.
+    must be tracked; None leaves that to the sweep. Returns whether that was a guess.
     """
     arrays = ArraySweep(tape, bar, once, masks)
     try:
@@ -41,14 +41,14 @@ def reverse_sweep(
 
 
 def _sweep(tape: Tape, bar: list[Any], arrays: ArraySweep) -> None:
-    """Carry adjoints back along the tape; the sweep of arrays has those that are none of floats.
+    """Carry adjoints back along the tape; `arrays` handles those that are not floats.
 
     Reverse mode spends its time in this loop, so the commonest rows, + - * and functions of single
     numbers, are written out; all others use their rules.
     """
     added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
     result, constant, ndarray = Node, Constant, np.ndarray
-    scalars = engine.scalars | {np.float64}  # elements of arrays are such
+    scalars = engine.scalars | {np.float64}  # elements of arrays are np.float64
     small, medium = LIMITS.small, LIMITS.medium
     for node in reversed(tape):
         adjoint = bar[node.index]

@@ -23,7 +23,7 @@ PLAIN = {int, float, complex, np.ndarray, np.float64, np.float32, np.complex128,
 
 
 def is_root_row(primitive: Primitive) -> bool:
-    """Tell whether the results of a primitive are roots, whose squares are smooth."""
+    """Tell whether a primitive is a root, whose square is smooth."""
     return any([rule is not ZERO for rule in primitive.squared or ()])
 
 
@@ -34,7 +34,7 @@ class FastTape(Tape):
     append = list.append  # callers set the index of the node
     locks: ArrayLocks | None = None
     large = False  # whether it has large arrays, which may be freed in a sweep
-    repeatable = False  # whether the sweep at work may be done once more
+    repeatable = False  # whether the running sweep may be repeated
     roots = False  # whether it has a root, such as abs or sqrt, whose square is smooth
 
     def __exit__(self, *exception: object) -> None:
@@ -118,12 +118,12 @@ class FastTape(Tape):
             bar = self._place(seeds)
             reverse_sweep(self, bar, once, masks=True)
         if once and self:
-            self[-1].args = ()  # somebody may hold it as the result, and it holds the others
+            self[-1].args = ()  # the user may hold it as the result, and it holds the others
             self.clear()
         return [bar[node.index] for node in inputs]
 
     def _place(self, seeds: list[tuple[Node, Any]]) -> list[Any]:
-        """Return the adjoints with which a sweep begins, by the index of their node."""
+        """Return the adjoints that a sweep begins with, by the index of their node."""
         bar: list[Any] = [None] * len(self)
         for node, seed in seeds:
             old = bar[node.index]
@@ -131,9 +131,9 @@ class FastTape(Tape):
         return bar
 
     def can_be_swept_again(self) -> bool:
-        """Tell whether a sweep frees nothing, and is seen by nobody: all is NumPy's, or floats.
+        """Tell whether a sweep frees nothing and has no side effects: all is NumPy's, or floats.
 
-        Rules of the library's own rows alone are run; users may count how often theirs are.
+        Only rules of the library's own rows are run; users may count calls of theirs.
         """
         return (
             self.repeatable

@@ -95,7 +95,7 @@ def _reshape(compute: Compute) -> Compute:
 
 def _roll(compute: Compute) -> Compute:
     def roll(x: Any, shift: tuple[int, ...], axis: tuple[int, ...]) -> Any:
-        """Move elements along one axis after the other, in two pieces each."""
+        """Roll elements along one axis after another, in two pieces each."""
         if type(x) is not np.ndarray or not axis or not x.size:
             return compute(x, shift, axis)
         for n, k in zip(shift, axis, strict=True):
@@ -106,19 +106,19 @@ def _roll(compute: Compute) -> Compute:
 
 
 def _roll_once(x: Any, shift: int, axis: int) -> Any:
-    """Move elements along one axis; those of a large array to pooled memory."""
+    """Roll elements along one axis, those of a large array into pooled memory."""
     out = POOL.output_like(x)
     if out is None:
         out = np.empty_like(x)
     ahead = (slice(None),) * axis
-    split = -shift % x.shape[axis]  # what stands from here on comes first
+    split = -shift % x.shape[axis]  # elements from here on come first
     rest = x.shape[axis] - split
     out[(*ahead, slice(rest))] = x[(*ahead, slice(split, None))]
     out[(*ahead, slice(rest, None))] = x[(*ahead, slice(split))]
     return out
 
 
-FASTER: dict[str, Callable[[Compute], Compute]] = {  # by the name of a row, from what it computes
+FASTER: dict[str, Callable[[Compute], Compute]] = {  # by row, from its own function
     "logaddexp": _logaddexp,
     "power": _power,
     "reshape": _reshape,
@@ -150,7 +150,7 @@ def _broadcast(x: Any, new: tuple[int, ...]) -> Any:
 
 
 def spread_sum(bar: Any, x: Any, axis: Any, keepdims: Any) -> Any:
-    """Copy the adjoint of a sum to all elements that were added; None if that is not so simple."""
+    """Copy the adjoint of a sum to all elements that were added; None if it is not simple."""
     if type(x) is not np.ndarray:
         return None
     if type(bar) is np.float64 or type(bar) is float:
@@ -218,7 +218,7 @@ def fit_quickly(derivative: Any, like: Any) -> Any:
 
 
 def _add_at(total: Any, bar: Any, factor: float, _x: Any, index: Any) -> None:
-    """Add elements, times a number, to those of an array that an index chooses, in place."""
+    """Add `factor` × `bar` in place to the elements that an index selects."""
     if not is_basic(index):
         np.add.at(total, index, bar if factor == 1 else bar * factor)
     elif bar.ndim:
@@ -229,7 +229,7 @@ def _add_at(total: Any, bar: Any, factor: float, _x: Any, index: Any) -> None:
 
 
 def is_basic(index: Any) -> bool:
-    """Tell whether an index is made of integers and slices, so that NumPy gives a view."""
+    """Tell whether an index has only integers and slices, so that NumPy returns a view."""
     kind = type(index)
     return kind in _BASIC or (kind is tuple and _BASIC.issuperset(map(type, index)))
 

@@ -200,7 +200,7 @@ def _apply_writes(self: Writable) -> None:
         self.value = set_item(self.value, np.array(values), index)
 
 
-_FEW = 2  # elements that are sooner written one by one than together
+_FEW = 2  # up to so many elements are written one by one
 
 
 def _as_array(value: Any) -> Any:

@@ -88,7 +88,7 @@ def _outline(a: Any) -> Any:
 
 _LIKE_FUNCTIONS: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)
 FUNCTIONS.update({function: make_like(function) for function in _LIKE_FUNCTIONS})
-FUNCTIONS[np.empty_like] = make_like(np.zeros_like)  # what nobody has written is the same each time
+FUNCTIONS[np.empty_like] = make_like(np.zeros_like)  # so that unwritten elements do not vary
 PLAIN.difference_update(_LIKE_FUNCTIONS)
 
 
@@ -237,7 +237,7 @@ def _call_function(function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _unwrap(arg: Any) -> Any:
-    """Return an argument with what arrays that were written to are now."""
+    """Return an argument with arrays that were written to replaced by their current nodes."""
     return unwrapped(arg) if type(arg) not in (list, tuple, dict) else map_leaves(unwrapped, arg)
 
 

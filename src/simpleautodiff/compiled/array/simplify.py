@@ -80,7 +80,7 @@ class _Cleaner:
         self.of[number] = self._place(self._before_writes(line))
 
     def _before_writes(self, line: Line) -> Line:
-        """Let a part of an array that was written to elsewhere be that of the array before."""
+        """Read a part of an array from before a write that does not overlap it."""
         while line.name == "getitem" and type(line.args[0]) is Ref:
             written = self.lines[line.args[0]]
             if written.name != "set_item" or type(written.args[0]) is not Ref:
@@ -108,9 +108,9 @@ class _Cleaner:
         return self._known[key]
 
     def _put_together(self, line: Line) -> Any:
-        """Return an array plus a part of it that was 0: with that part, or as it was before.
+        """Return the sum of an array and a part of it that was set to 0, without adding.
 
-        So adjoints go back through `y[1:] += x`: those of the part are taken out, and put back.
+        The adjoints of `y[1:] += x` have this form: those of the part are taken out, and put back.
         """
         if len(line.args) != 2 or any([type(arg) is not Ref for arg in line.args]):
             return None
@@ -235,18 +235,18 @@ def _is_whole(args: Any, k: int, given: Line) -> bool:
 
 
 def _is_fixed(index: Any) -> bool:
-    """Tell whether an index is made of integers and slices that are known."""
+    """Tell whether an index has only constant integers and slices."""
     return next(places(index), None) is None and is_basic(index)
 
 
 def _same_part(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Tell whether two arrays and indices are one part of one array."""
+    """Tell whether two arrays and indices are the same part of one array."""
     keys = [argument_key((x, np.index_exp[index])) for x, index in (one, other)]
     return bool(keys[0] == keys[1])
 
 
 def _are_apart(shape: tuple[int, ...], one: Any, other: Any) -> bool:
-    """Tell whether two parts of an array have no element in common."""
+    """Tell whether two parts of an array have no common element."""
     if not shape or not _is_fixed(one) or not _is_fixed(other):
         return False
     whole = _outline(shape)
@@ -255,7 +255,7 @@ def _are_apart(shape: tuple[int, ...], one: Any, other: Any) -> bool:
 
 
 def _outline(shape: tuple[int, ...]) -> Any:
-    """Return an array of bytes that lie row by row, which nobody may read."""
+    """Return a contiguous dummy array of bytes, which is never read."""
     start = np.broadcast_to(np.empty(1, np.int8), shape)
     return np.lib.stride_tricks.as_strided(start, shape, _steps(shape))
 

@@ -143,7 +143,7 @@ def _find_dependent_lines(program: RecordedProgram, inputs: set[int]) -> set[int
 
 
 def _find_dependent_results(function: LoopFunction, given: list[bool]) -> set[int]:
-    """Return which results of a loop depend on the arguments that are marked."""
+    """Return which results of a loop depend on the marked arguments."""
     count = len(function.body.outputs) - function.exits
     inputs, lines = find_dependent(function, {k for k, is_one in enumerate(given[2:]) if is_one})
     asked = [guard.place for guard in function.body.guards] + function.body.outputs[count:]

@@ -103,7 +103,7 @@ def _trace(
         inputs = [level.input(x) for x in numbers]
 
         def run() -> Any:
-            symbols = iter([twin(symbol) for symbol in inputs])  # which may be written to
+            symbols = iter([twin(symbol) for symbol in inputs])  # a step may write to it
             return step.f(*[build(symbols) for build in rebuild])
 
         carry, y, *go = level.go_every_way(run) if step.every_way else run()

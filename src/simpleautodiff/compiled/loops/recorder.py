@@ -49,7 +49,7 @@ def recording_loops(estimates: Estimates, precise: bool) -> Iterator[None]:
 def _record(
     runner: LoopRunner, steps: SteppedLoop, state: Any, xs: Any, args: tuple[Any, ...]
 ) -> tuple[Any, Any] | None:
-    """Record a loop; None if it is short, or its steps are to be recorded one by one."""
+    """Record a loop; None if it is short, or has to be recorded step by step."""
     record = _record_while if steps.count is None else _record_counted
     try:
         try:
@@ -57,8 +57,8 @@ def _record(
         except DecisionsDifferError:
             return record(runner, steps, state, xs, args, True)
     except LoopOfRowsError:
-        raise  # a batch of all rows can take the steps together
-    except Exception:  # whatever it was, the usual way will do it, or say what is wrong
+        raise  # the whole batch can take the steps together
+    except Exception:  # the loop then runs as usual, or raises the error
         return None
 
 

@@ -42,7 +42,7 @@ class LoopOfRowsError(NotRecordedError):
 
 
 class DecisionsDifferError(NotRecordedError):
-    """A guard that holds in the first step of a loop does not in another one."""
+    """A guard that holds in the first step of a loop fails in another one."""
 
 
 class Operands(NamedTuple):

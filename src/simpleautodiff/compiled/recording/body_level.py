@@ -21,7 +21,7 @@ from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import map_leaves, matching_leaves
 
-WAYS = 16  # through a step that is recorded with all of them
+WAYS = 16  # paths through a step that are all recorded, at most
 
 
 @final
@@ -32,8 +32,8 @@ class BodyLevel(SymbolLevel):
 
     def __init__(self, estimates: Estimates, precise: bool) -> None:
         super().__init__(precise=precise, estimates=estimates)
-        self._way: list[bool] | None = None  # how decisions are made, if every way is gone
-        self._decisions: dict[Any, Any] = {}  # the conditions that were asked on this way
+        self._way: list[bool] | None = None  # the decisions of this path, if any
+        self._decisions: dict[Any, Any] = {}  # the conditions on this path
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
         """Run a row, with values of lower levels as arguments; the row keeps its rules."""
@@ -54,11 +54,11 @@ class BodyLevel(SymbolLevel):
         return self._way[at] if at < len(self._way) else True
 
     def go_every_way(self, f: Callable[[], Any]) -> Any:
-        """Run a function for every way that its decisions may go; choose among what it gives."""
+        """Run a function for every path that its decisions allow; select among the results."""
         return self._go_on(f, [], iter(range(WAYS)))
 
     def _go_on(self, f: Callable[[], Any], way: list[bool], runs: Iterator[int]) -> Any:
-        """Go all ways that begin like this one."""
+        """Run all paths that begin with these decisions."""
         if next(runs, None) is None:
             raise not_recorded(f"a step of a loop with more than {WAYS} ways through it")
         self._way, self._decisions = way, {}

@@ -151,11 +151,11 @@ class SymbolLevel(OpaqueLevel):
         )
 
     def guard(self, truth: Any, number: int | None = None) -> bool:
-        """Let the code go by a bool, or by an integer, and note that it did."""
+        """Let the code branch on a bool, or use an integer, and record a guard for it."""
         return self.note_guard(truth, number)
 
     def note_guard(self, truth: Any, number: int | None = None) -> bool:
-        """Note that what is recorded is right if a bool is what it is now."""
+        """Record a guard: the program is valid while a bool has its current value."""
         if not isinstance(truth, Symbol):
             return bool(truth)
         self._check_open()
