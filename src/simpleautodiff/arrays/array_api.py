@@ -21,12 +21,12 @@ from simpleautodiff.rules.scalar import exponential as elementary, special
 from simpleautodiff.values.other_arrays import Foreign
 from simpleautodiff.values.pytree import flatten, map_leaves
 
-Kernel = Callable[..., Any]
-_KERNELS: dict[Any, Kernel] = {}
+ArrayKernel = Callable[..., Any]
+_KERNELS: dict[Any, ArrayKernel] = {}
 
 
-def _register_kernel(*functions: Any) -> Callable[[Kernel], Kernel]:
-    def register(kernel: Kernel) -> Kernel:
+def _register_kernel(*functions: Any) -> Callable[[ArrayKernel], ArrayKernel]:
+    def register(kernel: ArrayKernel) -> ArrayKernel:
         _KERNELS.update(dict.fromkeys(functions, kernel))
         return kernel
 
@@ -40,7 +40,7 @@ def _find_foreign(args: Any) -> Foreign:
 _WITH_INITIAL = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
-def _make_reduction(name: str) -> Kernel:
+def _make_reduction(name: str) -> ArrayKernel:
     def reduce(
         x: Foreign, axis: Any = None, keepdims: bool = False, initial: Any = None
     ) -> Foreign:
@@ -158,7 +158,7 @@ def _ones_like(x: Foreign) -> Foreign:
     return Foreign(x.xp.ones_like(x.array), x.xp)
 
 
-def _make_linalg_kernel(name: str) -> Kernel:
+def _make_linalg_kernel(name: str) -> ArrayKernel:
     """Return a function of the linalg extension; for Dask, which has few, NumPy's, delayed."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -191,7 +191,7 @@ for _name in ("inv", "solve", "det", "slogdet", "cholesky", "svd", "qr"):
     _KERNELS[getattr(np.linalg, _name)] = _make_linalg_kernel(_name)
 
 
-def _make_symmetric_kernel(name: str) -> Kernel:
+def _make_symmetric_kernel(name: str) -> ArrayKernel:
     """Return a function of symmetric matrices; the standard's version reads the whole matrix."""
     call = _make_linalg_kernel(name)
     return lambda a, UPLO="L": call(symmetrize(a, UPLO))
@@ -201,7 +201,7 @@ for _name in ("eigh", "eigvalsh"):
     _KERNELS[getattr(np.linalg, _name)] = _make_symmetric_kernel(_name)
 
 
-def _make_shape_kernel(function: Any) -> Kernel:
+def _make_shape_kernel(function: Any) -> ArrayKernel:
     return lambda *args: function(
         *[np.empty(x.shape, x.dtype) if type(x) is Foreign else x for x in args]
     )

@@ -107,7 +107,7 @@ class Node(Traced):
     def children(self) -> Iterator[Node]:
         """Yield the living nodes that were computed from this one, in a graph typed by hand."""
         links = self.index
-        for link in links if isinstance(links, Links) else (links,):
+        for link in links if isinstance(links, ChildLinks) else (links,):
             child = link() if link is not None else None
             if child is not None:
                 yield child
@@ -116,15 +116,15 @@ class Node(Traced):
     def partial_derivative(self) -> Any:
         """The derivative that the last `forward` or `reverse` over this graph found here."""
         links = self.index
-        found = links.derivative if isinstance(links, Links) else None
+        found = links.derivative if isinstance(links, ChildLinks) else None
         return engine.unswept(self) if found is None else found
 
     @partial_derivative.setter
     def partial_derivative(self, derivative: Any) -> None:
         if not isinstance(self.level, Hand):
             raise not_by_hand_error("partial derivative")
-        if not isinstance(self.index, Links):
-            self.index = Links(self.index)
+        if not isinstance(self.index, ChildLinks):
+            self.index = ChildLinks(self.index)
         self.index.derivative = derivative
 
     def __repr__(self) -> str:
@@ -199,7 +199,7 @@ class Hand(Recorder):
 
 
 @final
-class Links(list["ref[Node]"]):
+class ChildLinks(list["ref[Node]"]):
     """The children of a node, as weak references, and its last derivative.
 
     Dead references are removed each time the list has doubled.
@@ -249,10 +249,10 @@ def adopt(parent: Node, link: ref[Node]) -> None:
     links = parent.index
     if links is None:
         parent.index = link
-    elif isinstance(links, Links):
+    elif isinstance(links, ChildLinks):
         links.add(link)
     elif links is not link:
-        parent.index = Links(links)
+        parent.index = ChildLinks(links)
         parent.index.add(link)
 
 

@@ -179,11 +179,11 @@ def betainc_derivative_value(
 
 # Hypergeometric functions: their power series, with Taylor coefficients for terms. ---------------
 
-Parameter = tuple[Any, Order]  # its value, and how often it contains each variable
+SeriesParameter = tuple[Any, Order]  # its value, and how often it contains each variable
 _MAX_TERMS = 20_000
 
 
-def _multiply(jet: Coefficients, parameter: Parameter) -> Coefficients:
+def _multiply(jet: Coefficients, parameter: SeriesParameter) -> Coefficients:
     number, times = parameter
     return {
         order: number * jet[order] + sum(c * jet[lower] for c, lower in _below(order, times))
@@ -191,7 +191,7 @@ def _multiply(jet: Coefficients, parameter: Parameter) -> Coefficients:
     }
 
 
-def _divide(jet: Coefficients, parameter: Parameter) -> Coefficients:
+def _divide(jet: Coefficients, parameter: SeriesParameter) -> Coefficients:
     number, times = parameter
     quotient: Coefficients = {}
     for order in jet:
@@ -209,14 +209,14 @@ def _below(order: Order, times: Order) -> list[tuple[int, Order]]:
     ]
 
 
-def _shift(parameter: Parameter, k: int) -> Parameter:
+def _shift(parameter: SeriesParameter, k: int) -> SeriesParameter:
     return parameter[0] + k, parameter[1]
 
 
 def _add_up_series(
     start: Coefficients,
-    upper: Sequence[Parameter],
-    lower: Sequence[Parameter],
+    upper: Sequence[SeriesParameter],
+    lower: Sequence[SeriesParameter],
     z: Any,
     complain: Any,
 ) -> Any:
@@ -247,7 +247,10 @@ def _start(orders: Order, like: Any) -> Coefficients:
 
 
 def _differentiate_in_z(
-    jet: Coefficients, upper: Sequence[Parameter], lower: Sequence[Parameter], order: int
+    jet: Coefficients,
+    upper: Sequence[SeriesParameter],
+    lower: Sequence[SeriesParameter],
+    order: int,
 ) -> Coefficients:
     """Multiply by Π(upper)ₖ/Π(lower)ₖ, the factor of the derivative of order k."""
     for k in range(order):
