@@ -86,7 +86,7 @@ class Jitted(CallSlot):
     def to_c(self, name: str = "") -> str:
         """Return the program as a C file, for any C compiler.
 
-        All paths through the code that were met are in it.
+        It contains all recorded paths through the code.
 
         Examples
         --------
@@ -113,7 +113,7 @@ class Jitted(CallSlot):
     def to_python(self, name: str = "") -> str:
         r"""Return the program as a Python module that needs nothing but NumPy.
 
-        All paths through the code that were met are in it. Where a line is a function of
+        It contains all recorded paths through the code. If a line is a function of
         `scipy.special`, it needs SciPy, too.
 
         Examples

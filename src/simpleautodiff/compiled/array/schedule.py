@@ -265,7 +265,7 @@ class Schedule:
         if id(array) not in self._of_constant:
             whole = np.ascontiguousarray(array)
             content = whole.dtype.str, whole.shape, blake2b(whole.tobytes()).digest()
-            if content not in self._of_content:  # a constant is recorded anew wherever it is used
+            if content not in self._of_content:  # a constant is recorded wherever it is used
                 self.constants.append(whole)
                 self._of_content[content] = -len(self.constants)
             self._of_constant[id(array)] = self._of_content[content]

@@ -1,4 +1,4 @@
-"""Simplify a recorded program: fold constants, share equal lines, drop lines nobody needs.
+"""Simplify a recorded program: fold constants, share equal lines, drop unneeded lines.
 
 Lines without inputs are computed once; of equal lines one stays; lines that return their argument
 (a product with ones, a reshape to the same shape, a conversion to the same dtype) are dropped, and

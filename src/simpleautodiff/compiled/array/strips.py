@@ -181,7 +181,7 @@ class _Run:
     # What has to hold. ----------------------------------------------------------------------------
 
     def _agree(self, found: list[tuple[Any, int]], ends: list[int]) -> bool:
-        """Tell whether each buffer goes on in one way; what is not whole yet is not read whole."""
+        """Tell whether each buffer advances in one way, and no unfinished one is read whole."""
         ways: dict[Any, set[int]] = {}
         for slot, step in found:
             ways.setdefault(slot, set()).add(step)

@@ -107,7 +107,7 @@ class Code:
 
 
 def place_addresses(code: Code, name: str, addresses: Sequence[int], held: Any) -> None:
-    """Fill a table in a code with addresses of what has to live as long as the code."""
+    """Fill a table of a code with addresses of objects that must live as long as the code."""
     table = (ctypes.c_void_p * len(addresses)).from_address(code.address(name))
     for k, address in enumerate(addresses):
         table[k] = address

@@ -35,7 +35,7 @@ class Ref(int):
 
 
 class Guard(NamedTuple):
-    """A bool that decided which path the code took, and the source line where it was asked for.
+    """A bool that decided which path the code took, and the source line of the decision.
 
     If the code used an integer, the bool says that it equals `number`; for a mask, its bits.
     """
