@@ -329,3 +329,33 @@ def _part_rule(k: int) -> Callable[..., Linear]:
         )
 
     return rule
+
+
+_STACKS: dict[int, Any] = {}
+
+
+def make_stack(count: int) -> Wrapping:
+    """Return the row that makes a vector of `count` numbers."""
+    if count not in _STACKS:
+        _STACKS[count] = row(
+            "stack",
+            *[_element_rule(k) for k in range(count)],
+            value=lambda *numbers: np.array(numbers),
+            numpy=(),
+            text="[{0}, ...]",
+            latex=r"\left[{0}, \ldots\right]",
+            arrays=True,
+            reason="each number receives the adjoint of its element",
+            listed=False,
+            squared=(),
+            restate=lambda *args: carry_root(_STACKS[count].primitive, *args),
+        )
+    wrapping: Wrapping = _STACKS[count]
+    return wrapping
+
+
+def _element_rule(k: int) -> Callable[..., Linear]:
+    def rule(_v: Any, *_numbers: Any) -> Linear:
+        return Linear(lambda dot: scatter(dot, k, shape_of(_v)), lambda bar: getitem(bar, k), True)
+
+    return rule
