@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import REFUSED, WATCHERS, Written, apply, unwrapped
-from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Node
-from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.core.primitive import Primitive, values_read
 from simpleautodiff.fast.direct_pulls import enter
 from simpleautodiff.fast.fast_tape import FastTape, is_root_row
 from simpleautodiff.fast.faster_values import FASTER

@@ -9,9 +9,8 @@ import numpy as np
 
 from simpleautodiff.core.level import WATCHERS
 from simpleautodiff.core.linear import ZERO, filled, plus
-from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Node
-from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.core.primitive import Primitive, values_read
 from simpleautodiff.core.sweep import forward_sweep
 from simpleautodiff.core.tape import Seeds, Tape
 from simpleautodiff.fast.array_locks import ArrayLocks

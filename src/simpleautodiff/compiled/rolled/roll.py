@@ -24,6 +24,7 @@ from simpleautodiff.compiled.recording.trace_program import (
 from simpleautodiff.compiled.rolled.lines import INDEX, find_kinds, with_slices
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
+    Call,
     Given,
     LineCall,
     Move,
@@ -72,7 +73,7 @@ class _Rolling:
         before = self._guards_before()
         for group in found.groups(self.views):
             self._make_body(group, before)
-        self.calls: list[BodyCall | Move | LineCall] = []
+        self.calls: list[Call] = []
         for start, _ in found.parts:
             if start in found.by_numpy:
                 self.calls.append(LineCall(start, found.kinds.refs[start]))
