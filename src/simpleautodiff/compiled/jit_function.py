@@ -76,6 +76,7 @@ class Specialization:
 
     calls: int = 0
     root: Path | None = None
+    last: Path | None = None  # the path that the last call took
     reason: str = ""  # why it is not compiled
     given: list[str] = field(default_factory=list)  # where the arguments stand that may change
 
@@ -149,18 +150,20 @@ class JitFunction:
     ) -> Any:
         if found.root is None:
             return self._run_and_record(found, described, args, kwargs, None)
-        path, inputs = found.root, described.inputs
-        while True:
-            tried = _try_path(path, inputs, out)
-            if tried is None or tried[0] - 1 in path.as_is:
-                return self._run_plainly(args, kwargs)  # which says itself what is wrong, and where
-            status, outputs = tried
-            if status == 0:
-                return path.finish(outputs)
-            turn = path.branches.get(status - 1)
-            if turn is None:
-                return self._run_and_record(found, described, args, kwargs, (path, status - 1))
-            path = turn
+        inputs = described.inputs
+        if found.last is not None:  # calls one after another mostly go one way
+            path, tried = _follow_guards(found.last, inputs, out)
+            if tried is not None and tried[0] == 0:
+                found.last = path
+                return path.finish(tried[1])
+        path, tried = _follow_guards(found.root, inputs, out)
+        if tried is None or tried[0] - 1 in path.as_is:
+            return self._run_plainly(args, kwargs)  # which says itself what is wrong, and where
+        status, outputs = tried
+        if status:
+            return self._run_and_record(found, described, args, kwargs, (path, status - 1))
+        found.last = path if path is not found.root else None
+        return path.finish(outputs)
 
     def _run_and_record(
         self,
@@ -271,6 +274,21 @@ def record_program(
         if level.captured:
             raise TraceError(f"{name_of(f)} reads a number of a function being recorded")
         return level.finish(outputs, len(described.varies)), outputs
+
+
+def _follow_guards(
+    path: Path, inputs: list[Any], out: Any
+) -> tuple[Path, tuple[int, list[Any]] | None]:
+    """Run a program, and where a guard fails that of the path that goes on there.
+
+    Return the last path and what it gave: the number of a guard that fails, or 0, and results.
+    """
+    while True:
+        tried = _try_path(path, inputs, out)
+        turn = path.branches.get(tried[0] - 1) if tried is not None else None
+        if turn is None:
+            return path, tried
+        path = turn
 
 
 def _try_path(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] | None:

@@ -132,11 +132,11 @@ def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
 
 def _getitem_back(bar: Any, _x: Any, index: Any) -> Any:
     """Put the adjoints of elements where they were taken; all others are structural zeros."""
-    full, ones = shape_of(_x), np.ones(shape_of(bar))
-    if is_recorded(index):
-        marked = scatter(record_with(index, ones), index, full) > 0
-    else:
-        marked = mark_index(index, full)
+    full = shape_of(_x)
+    if not is_recorded(index):
+        return _masked(scatter(bar, index, full), mark_index(index, full))
+    ones = record_with(index, np.ones(shape_of(bar)))
+    marked = scatter(ones, index, full) > 0
     return _masked(scatter(record_with(index, bar), index, full), marked)
 
 
