@@ -32,6 +32,7 @@ from simpleautodiff.errors import AutodiffError, LostDerivativeError, is_user_fr
 Namespace = dict[str, Any]
 _LIKE = (np.array, np.full)  # made of nodes, they need `like=` to be asked
 _AS_IT_IS = (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
+_CONVERTING = {*_LIKE, *_AS_IT_IS}
 _MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1D.")  # of SciPy
 _IGNORED = {"order", "copy", "subok", "device", "like"}
 _COMPATIBLE = "array_api_compat.numpy"  # a module of SciPy's, which wraps NumPy's functions
@@ -46,9 +47,10 @@ class Replacement:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; for the code that is run once more, join and wrap."""
-        if not MAKING.get() or _takes_plain_arrays(sys._getframe(1).f_globals):
+        if not MAKING.get() or _takes_plain_arrays(sys._getframe(1).f_globals.get("__name__")):
             return self.function(*args, **kwargs)
-        return as_made(_call(self.function, args, kwargs), args)
+        result = _call(self.function, args, kwargs)
+        return as_made(result, args) if type(result) is np.ndarray else result
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.function, name)
@@ -63,13 +65,19 @@ class Replacement:
         return repr(self.function)
 
 
-def _is_library(module: Namespace) -> bool:
-    return str(module.get("__name__")).partition(".")[0] in _OWN
+@cache
+def _is_library(module: Any) -> bool:
+    return str(module).partition(".")[0] in _OWN
 
 
-def _takes_plain_arrays(module: Namespace) -> bool:
+@cache
+def _is_of_scipy(module: Any) -> bool:
+    return str(module).startswith("scipy.")
+
+
+def _takes_plain_arrays(module: Any) -> bool:
     """Tell whether the caller is a library: of SciPy, a solver, whose steps are no derivative."""
-    if str(module.get("__name__")).startswith("scipy."):
+    if _is_of_scipy(module):
         asked = scipy_caller()
         return asked in INSTEAD and not asked.startswith(_MADE_OF_NUMPY)
     return _is_library(module)
@@ -77,13 +85,11 @@ def _takes_plain_arrays(module: Namespace) -> bool:
 
 def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function of NumPy; what it is not asked for nodes is done here."""
-    if not has_node(args) and not has_node(kwargs.values()):
-        return function(*args, **kwargs)
-    given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
-    if function in _AS_IT_IS:
+    if function in _CONVERTING and (has_node(args) or has_node(kwargs.values())):
+        given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
+        if function in _LIKE:
+            return FUNCTIONS[function](*args, **given)
         return _convert(*args, **given)
-    if function in _LIKE:
-        return FUNCTIONS[function](*args, **given)
     try:
         return function(*args, **kwargs)
     except (LostDerivativeError, TypeError, ValueError):
@@ -253,6 +259,8 @@ def _find_modules(traceback: TracebackType | None, known: list[Namespace]) -> li
 
 def _concerned(namespaces: list[Namespace], seen: set[int]) -> list[Namespace]:
     """Return those of some modules that have NumPy, or its functions, under some name."""
-    found = {id(n): n for n in namespaces if id(n) not in seen and not _is_library(n)}
+    found = {
+        id(n): n for n in namespaces if id(n) not in seen and not _is_library(n.get("__name__"))
+    }
     replacements = _replacements()
     return [n for n in found.values() if any(id(v) in replacements for v in list(n.values()))]

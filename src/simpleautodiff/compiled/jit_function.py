@@ -16,7 +16,14 @@ import numpy as np
 
 from simpleautodiff.arrays.made_arrays import run_answering
 from simpleautodiff.arrays.patch_scipy import patch_scipy
-from simpleautodiff.compiled.finish_results import copy_array, dtype_of_result, find_finish
+from simpleautodiff.compiled.finish_results import (
+    check_same,
+    copy_array,
+    dtype_of_result,
+    find_finish,
+)
+from simpleautodiff.compiled.loops.recorder import recording_loops
+from simpleautodiff.compiled.recording.estimates import Estimates, NumbersNeeded
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, native
 from simpleautodiff.compiled.running.batched_function import record_batched
@@ -62,6 +69,8 @@ class Path:
     program: RunnableProgram
     finish: Callable[[list[Any]], Any]
     results: list[Any]  # the dtype of each result; None of what is no number
+    # What the function gave, and for what, if it is not known yet that the program gives the same.
+    unconfirmed: tuple[list[Any], Any] | None = None
     branches: dict[int, Path] = field(default_factory=dict)
     as_is: dict[int, str] = field(default_factory=dict)
 
@@ -152,11 +161,11 @@ class JitFunction:
             return self._run_and_record(found, described, args, kwargs, None)
         inputs = described.inputs
         if found.last is not None:  # calls one after another mostly go one way
-            path, tried = _follow_guards(found.last, inputs, out)
+            path, tried = self._follow_guards(found, found.last, inputs, out)
             if tried is not None and tried[0] == 0:
                 found.last = path
                 return path.finish(tried[1])
-        path, tried = _follow_guards(found.root, inputs, out)
+        path, tried = self._follow_guards(found, found.root, inputs, out)
         if tried is None or tried[0] - 1 in path.as_is:
             return self._run_plainly(args, kwargs)  # which says itself what is wrong, and where
         status, outputs = tried
@@ -164,6 +173,22 @@ class JitFunction:
             return self._run_and_record(found, described, args, kwargs, (path, status - 1))
         found.last = path if path is not found.root else None
         return path.finish(outputs)
+
+    def _follow_guards(
+        self, found: Specialization, path: Path, inputs: list[Any], out: Any
+    ) -> tuple[Path, tuple[int, list[Any]] | None]:
+        """Run a program, and where a guard fails that of the path that goes on there.
+
+        Return the last path and what it gave: the number of a guard that fails, or 0, and results.
+        """
+        while True:
+            if path.unconfirmed is not None and not self._confirm(found, path):
+                return path, None
+            tried = _try_path(path, inputs, out)
+            turn = path.branches.get(tried[0] - 1) if tried is not None else None
+            if turn is None:
+                return path, tried
+            path = turn
 
     def _run_and_record(
         self,
@@ -207,6 +232,24 @@ class JitFunction:
             path.program.prepare()
         return result
 
+    def _confirm(self, found: Specialization, path: Path) -> bool:
+        """Tell whether a program gives what the function gave as it was recorded.
+
+        It does not if a step of a loop is another one each time, by more than its arguments.
+        """
+        assert path.unconfirmed is not None
+        inputs, result = path.unconfirmed
+        tried = _try_path(path, inputs, None)
+        path.unconfirmed = None
+        if tried is None or tried[0] != 0:
+            return tried is not None
+        try:
+            check_same(flatten(path.finish(tried[1]))[0], result, name_of(self.f))
+        except TraceError as error:
+            found.root, found.reason = None, str(error)
+            self._say_not_compiled(found.reason)
+        return found.root is not None
+
     def _say_not_compiled(self, reason: str, which: str = "Calls like this one") -> None:
         """Warn, once for each function, that it is run as it is, and why."""
         if not self.has_warned:
@@ -227,12 +270,17 @@ class JitFunction:
         known = branch[1] in branch[0].branches if branch else found.root is not None
         if known:
             return None  # another thread has recorded it meanwhile
-        recorded, outputs = record_program(self.f, described, self.options)
+        recorded, outputs, is_exact = record_program(self.f, described, self.options)
         finish = find_finish(outputs, result, name_of(self.f))
+        if is_exact:
+            check_same(outputs, result, name_of(self.f))
         results = [dtype_of_result(leaf) for leaf in flatten(result)[0]]
         with engine.recording() as use, use:
             program = make_program(recorded, self.options)
         path = Path(recorded, program, finish, results)
+        if not is_exact:
+            copies = map_leaves(copy_array, ([*described.inputs], result))
+            path.unconfirmed = copies[0], copies[1]
         if branch is None:
             found.root, found.given = path, leaf_paths(described)
             return path
@@ -245,13 +293,28 @@ class JitFunction:
 
 def record_program(
     f: F, described: CallSignature, options: Options
-) -> tuple[RecordedProgram, list[Any]]:
+) -> tuple[RecordedProgram, list[Any], bool]:
     """Run a function on symbols, in place of what may change; return the program and its results.
 
-    The results are symbols, and what does not depend on the arguments.
+    The results are symbols, and what does not depend on the arguments; it is also said whether
+    these have the numbers of the call. Loops are recorded by one step each; where code goes by what
+    they give, once more with the numbers of all their steps.
     """
+    for estimates in (Estimates(allowed=True), Estimates()):
+        with suppress(NumbersNeeded), recording_loops(estimates, options.precise):
+            recorded, outputs = run_on_symbols(f, described, options, estimates)
+            return recorded, outputs, not estimates.made
+    raise AssertionError("true numbers are never asked for again")
+
+
+def run_on_symbols(
+    f: F, described: CallSignature, options: Options, estimates: Estimates
+) -> tuple[RecordedProgram, list[Any]]:
+    """Run a function on symbols; return the program and its results."""
     patch_scipy()
-    level = SymbolLevel(False, options.precise, options.threads, options.tier, record_batched)
+    level = SymbolLevel(
+        False, options.precise, options.threads, options.tier, record_batched, estimates
+    )
     leaves, rebuild = flatten(described.tree)
     with (
         engine.recording() as use,
@@ -264,6 +327,7 @@ def record_program(
 
         def run() -> Any:
             level.restart()
+            estimates.made = False
             given = list(leaves)
             for i in described.varies:
                 given[i] = level.input(_as_input(leaves[i]))
@@ -274,21 +338,6 @@ def record_program(
         if level.captured:
             raise TraceError(f"{name_of(f)} reads a number of a function being recorded")
         return level.finish(outputs, len(described.varies)), outputs
-
-
-def _follow_guards(
-    path: Path, inputs: list[Any], out: Any
-) -> tuple[Path, tuple[int, list[Any]] | None]:
-    """Run a program, and where a guard fails that of the path that goes on there.
-
-    Return the last path and what it gave: the number of a guard that fails, or 0, and results.
-    """
-    while True:
-        tried = _try_path(path, inputs, out)
-        turn = path.branches.get(tried[0] - 1) if tried is not None else None
-        if turn is None:
-            return path, tried
-        path = turn
 
 
 def _try_path(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] | None:
