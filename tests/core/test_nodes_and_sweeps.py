@@ -11,7 +11,7 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff import Node, forward, grad, reverse
-from simpleautodiff.core import graphs
+from simpleautodiff.core import forward_reverse as graphs
 from simpleautodiff.core.engine import Engine
 from simpleautodiff.core.linear import ZERO, PartialAdjoint, plus
 from simpleautodiff.core.order import topological_order
