@@ -1,10 +1,9 @@
-"""Strips: tasks that follow each other go through a few rows of their arrays at a time.
+"""Strips: consecutive tasks process a few rows of their arrays at a time, in turns.
 
-Where a product reads a large matrix and a later one reads it again, or a loop writes a large array
-that the next task reads, all of that would come from memory twice. If none of the tasks needs a row
-before another task has come to the same row, they can take turns: some rows, as many as stay in the
-cache, by the first task, then by the second, and so on. What is added up over the rows goes on from
-strip to strip.
+Where a product reads a large matrix that a later one reads again, or a loop writes a large array
+that the next task reads, all of that would come from memory twice. If no task needs a row before
+another task has reached the same row, they can take turns: as many rows as stay in the cache by the
+first task, then by the second, and so on. Sums over the rows continue from strip to strip.
 """
 
 from __future__ import annotations
@@ -27,33 +26,51 @@ from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.array.view_accesses import Shape, View
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
-LARGE = 1 << 19  # bytes of an array that does not stay in the cache until it is read again
+LARGE = 1 << 19  # bytes of an array that leaves the cache before it is read again
 STRIP = 1 << 18  # bytes of all rows of a strip
 _BYTES = {"d": 8, "f": 4, "?": 1, "l": 8}
 
 
 def in_strips(work: list[Task], plan: Schedule) -> list[Task]:
-    """Return the work with tasks that gain from it in strips."""
+    """Return the tasks, with those that gain from it in strips."""
     done: list[Task] = []
-    run: _Run | None = None
-    for task in work:
-        if run is not None and run.take(task):
+    while work:
+        first, *rest = work
+        run = _begin(first, plan)
+        before, after = _gather(run, rest) if run else ([], rest)
+        strips = run.finish() if run else []
+        done += [*before, *strips] if strips else [first]
+        work = after if strips else rest
+    return done
+
+
+def _gather(run: _Run, work: list[Task]) -> tuple[list[Task], list[Task]]:
+    """Add tasks to a run; return those that have to come before it, and after it."""
+    before: list[Task] = []
+    after: list[Task] = []
+    needed: set[int] = set()  # read by tasks that come after the run
+    made: set[int] = set()
+    for k, task in enumerate(work):
+        if not isinstance(task, Loop | BlasProduct):
+            return before, [*after, *work[k:]]
+        reads, writes = {*read_by(run.plan, task)}, {*written_by(task)}
+        is_free = not (reads | writes) & made and not writes & needed
+        if is_free and run.take(task):
             continue
-        if run is not None and isinstance(task, Loop | BlasProduct) and run.is_apart_from(task):
-            done.append(task)  # what the run does not touch may come before it
-            continue
-        done += run.finish() if run else []
-        run = _begin(task, plan)
-        if run is None:
-            done.append(task)
-    return [*done, *(run.finish() if run else [])]
+        if is_free and run.is_apart_from(task):
+            before.append(task)
+        else:
+            after.append(task)
+            needed |= reads
+            made |= writes
+    return before, after
 
 
 def _begin(task: Task, plan: Schedule) -> _Run | None:
-    """Begin with a task that goes through rows, if there are many."""
+    """Begin a run with a task on many rows of a large array."""
     for rows in _row_counts(task):
         run = _Run(rows, plan)
-        if rows > 1 and run.take(task):
+        if rows > 1 and run.take(task) and run.find_large():
             return run
     return None
 
@@ -67,18 +84,18 @@ def _row_counts(task: Task) -> Iterator[int]:
 
 @dataclass(eq=False)
 class _Run:
-    """Tasks that can go through their rows in turns."""
+    """Tasks that can process their rows in turns."""
 
     rows: int
     plan: Schedule
     tasks: list[StripTask] = field(default_factory=list)
-    before: list[Task] = field(default_factory=list)  # what sums begin with
-    written: set[int] = field(default_factory=set)  # row by row
+    before: list[Task] = field(default_factory=list)  # tasks that initialise sums
+    written: set[int] = field(default_factory=set)  # buffers that are written row by row
     summed: set[int] = field(default_factory=set)
     touched: set[int] = field(default_factory=set)
 
     def take(self, task: Task) -> bool:
-        """Let a task take part, if it can."""
+        """Add a task to the run, if it can take part."""
         if not isinstance(task, Loop | BlasProduct) or not self.written >= self._known(task):
             return False
         if isinstance(task, Loop):
@@ -127,7 +144,7 @@ class _Run:
         return self._is_row_by_row(access.slot, loop.shape, access.offset, access.strides)
 
     def _by_rows(self, product: BlasProduct) -> StripTask | None:
-        """Return rows times a matrix or a vector, which are rows of the result."""
+        """Handle rows times a matrix or a vector, which are rows of the result."""
         left, right, rows = product.left, product.right, self.rows
         if len(left.shape) != 2 or left.shape[0] != rows or len(right.shape) > 2:
             return None
@@ -140,7 +157,7 @@ class _Run:
         return StripTask(product, {left.root: left.strides[0] * size, product.number: step * size})
 
     def _sum_of_rows(self, product: BlasProduct) -> StripTask | None:
-        """Return the product of a transposed matrix and a matrix: a sum over their rows."""
+        """Handle the product of a transposed matrix and a matrix: a sum over their rows."""
         left, right = product.left, product.right
         if len(right.shape) != 2 or len(left.shape) > 2:
             return None
@@ -164,7 +181,7 @@ class _Run:
     # What has to hold. ----------------------------------------------------------------------------
 
     def _agree(self, found: list[tuple[Any, int]], ends: list[int]) -> bool:
-        """Tell whether each buffer goes on in one way; what is not whole yet is not read whole."""
+        """Tell whether each buffer advances in one way, and no unfinished one is read whole."""
         ways: dict[Any, set[int]] = {}
         for slot, step in found:
             ways.setdefault(slot, set()).add(step)
@@ -179,7 +196,7 @@ class _Run:
         )
 
     def _is_row_by_row(self, root: int, shape: Shape, offset: int, strides: Shape) -> bool:
-        """Tell whether each row lies within the same row of a buffer that is written here."""
+        """Tell whether each row is within the same row of a buffer that is written here."""
         size = self.plan.size(root)
         far = sum([(n - 1) * step for n, step in zip(shape[1:], strides[1:], strict=True)])
         fits = offset + far < size // self.rows and min([offset, *strides]) >= 0
@@ -190,30 +207,23 @@ class _Run:
 
     # The end. -------------------------------------------------------------------------------------
 
-    def finish(self) -> list[Task]:
-        """Return the tasks, in strips if that is worth it."""
-        advances: dict[Any, int] = {}
-        for task in self.tasks:
-            advances |= task.advances
-        often = [root for root, step in advances.items() if step * self.rows >= LARGE
-                 and sum([root in task.advances for task in self.tasks]) > 1]  # fmt: skip
-        rows = max(8, STRIP // max(1, sum(advances.values())))
-        if not often or 2 * rows > self.rows:
-            return self._as_they_were()
-        whole, rest = divmod(self.rows, rows)
-        parts = [[_cut(task, self.rows, n) for task in self.tasks] for n in (rows, rest)]
-        return [*self.before, Strips(rows, whole, parts[0], parts[1] if rest else [])]
+    def find_large(self) -> list[Any]:
+        """Return the arrays with rows that do not stay in the cache."""
+        return [root for root, step in self._all_advances().items() if step * self.rows >= LARGE]
 
-    def _as_they_were(self) -> list[Task]:
-        tasks: list[Task] = []
-        for task, _ in self.tasks:
-            if isinstance(task, Loop):
-                for fold in task.folds:
-                    fold.begun = fold.begun and bool(fold.to.strides[0])
-                tasks.append(task)
-            else:
-                tasks.append(replace(task, adds=False))
-        return tasks
+    def _all_advances(self) -> dict[Any, int]:
+        return {root: step for task in self.tasks for root, step in task.advances.items()}
+
+    def finish(self) -> list[Task]:
+        """Return the tasks in strips if that pays; otherwise nothing."""
+        often = [root for root in self.find_large()
+                 if sum([root in task.advances for task in self.tasks]) > 1]  # fmt: skip
+        rows = max(8, STRIP // max(1, sum(self._all_advances().values())))
+        if not often or 2 * rows > self.rows:
+            return []
+        whole, rest = divmod(self.rows, rows)
+        parts = [[_cut(task, n) for task in self.tasks] for n in (rows, rest)]
+        return [*self.before, Strips(rows, whole, parts[0], parts[1] if rest else [])]
 
 
 def _zeros(plan: Schedule, product: BlasProduct) -> Loop:
@@ -224,7 +234,7 @@ def _zeros(plan: Schedule, product: BlasProduct) -> Loop:
     return Loop((plan.size(product.number),), program, stores=[(place, to)], says="zeros")
 
 
-def _cut(strip: StripTask, rows: int, few: int) -> StripTask:
+def _cut(strip: StripTask, few: int) -> StripTask:
     """Return a task for a few of all rows."""
     task, advances = strip
     if isinstance(task, Loop):
