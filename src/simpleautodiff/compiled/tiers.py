@@ -15,7 +15,7 @@ from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.backends.targets import TARGET
-from simpleautodiff.compiled.loops.expand import has_loops
+from simpleautodiff.compiled.loops.expand import expand_loops, has_loops
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram
 from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.rolled.limits import ROLLING
@@ -29,6 +29,7 @@ from simpleautodiff.compiled.running.runnable import RunnableProgram
 from simpleautodiff.compiled.running.scalar_tiers import TieredScalarProgram
 from simpleautodiff.compiled.scalar.kernel import Kernel
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
+from simpleautodiff.errors import ArgumentError
 
 WRITTEN_OUT = 1000  # steps up to which a program is always unrolled
 STEPS_OF_A_LINE = 16  # steps per line from which on loops are better
@@ -94,18 +95,27 @@ def _roll_up(recorded: RecordedProgram, options: Any) -> RolledProgram | None:
 
 
 def _make_loops(recorded: RecordedProgram, options: Any) -> RunnableProgram:
-    """Return the runner of a program with loops: machine code, or NumPy where a step needs it."""
+    """Return the runner of a program with loops: machine code, if every step can be compiled.
+
+    If not, the steps are unrolled like those of Python's loops; a loop of unknown length is run by
+    NumPy.
+    """
     if options.tier in ("tape", "numpy") or not TARGET.is_available():
         return TieredArrayProgram(recorded, options.precise, "numpy")
     try:
-        program = _run_rolled(recorded, roll_loops(recorded, options.precise), options)
+        rolled = roll_loops(recorded, options.precise)
+        program = _run_rolled(recorded, rolled, options)
         why = "there is nothing to compile in it"
     except NotRolledError as error:
         program, why = None, str(error)
-    if program is None:
-        program = TieredArrayProgram(recorded, options.precise, "numpy")
-        program.fail(f"NumPy runs its loops: {why}")
-    return program
+    if program is not None:
+        return program
+    try:
+        return make_program(expand_loops(recorded), options)
+    except ArgumentError:
+        made = TieredArrayProgram(recorded, options.precise, "numpy")
+        made.fail(f"NumPy runs its loops: {why}")
+        return made
 
 
 def _run_rolled(

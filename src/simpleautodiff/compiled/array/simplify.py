@@ -250,8 +250,14 @@ def _are_apart(shape: tuple[int, ...], one: Any, other: Any) -> bool:
     if not shape or not _is_fixed(one) or not _is_fixed(other):
         return False
     whole = _outline(shape)
-    first, second = (whole[(*np.index_exp[index], ...)] for index in (one, other))
+    first, second = (whole[_as_view(index)] for index in (one, other))
     return not np.may_share_memory(first, second)
+
+
+def _as_view(index: Any) -> tuple[Any, ...]:
+    """Return an index that gives an array also where it names one element."""
+    parts = np.index_exp[index]
+    return parts if any([part is Ellipsis for part in parts]) else (*parts, ...)
 
 
 def _outline(shape: tuple[int, ...]) -> Any:
