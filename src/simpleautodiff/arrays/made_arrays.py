@@ -108,7 +108,7 @@ def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _join_numbers(numbers: list[Any], dtype: Any = None, count: int = -1) -> Any:
-    """Return the nodes that np.fromiter was given as an array."""
+    """Join the nodes that np.fromiter was given into an array."""
     return FUNCTIONS[np.array](numbers if count < 0 else numbers[:count], dtype)
 
 
@@ -239,7 +239,7 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
                 raise
             new = _find_modules(other.__traceback__, namespaces)
             if isinstance(other, AutodiffError) and _find_line(other) != _find_line(error):
-                in_the_way = other  # the first line has been answered
+                in_the_way = other  # the first error is gone; report this one
         else:
             _remember(code, namespaces)
             return result
@@ -247,7 +247,7 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
 
 
 def _find_line(error: BaseException) -> tuple[Any, int] | None:
-    """Return where the user's code was when an error was raised: its code, and the line."""
+    """Return the code object and the line of the user's code at which an error was raised."""
     traceback, line = error.__traceback__, None
     while traceback is not None:
         if is_user_frame(traceback.tb_frame):

@@ -255,7 +255,7 @@ def _are_apart(shape: tuple[int, ...], one: Any, other: Any) -> bool:
 
 
 def _as_view(index: Any) -> tuple[Any, ...]:
-    """Return an index that gives an array also where it names one element."""
+    """Return an index that gives an array even if it selects one element."""
     parts = np.index_exp[index]
     return parts if any([part is Ellipsis for part in parts]) else (*parts, ...)
 
