@@ -163,7 +163,7 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _is_opaque(x: Any) -> bool:
-    """Tell whether a number is one that a batch or a program being recorded computes with."""
+    """Tell whether a number belongs to a batch, or to a program that is being recorded."""
     return type(x) is not Node and getattr(type(x), "opaque", False)
 
 

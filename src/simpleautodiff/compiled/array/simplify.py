@@ -332,7 +332,7 @@ def without_dead(program: RecordedProgram) -> RecordedProgram:
     for number, line in enumerate(lines):
         if needed[number]:
             of[number] = Ref(len(kept))
-            if len(kept) < number:  # some before it are gone
+            if len(kept) < number:  # some earlier lines were dropped
                 what, args, kwargs, shape, dtype, where = line
                 kwargs = with_values(kwargs, of) if kwargs else kwargs
                 line = Line(what, with_values(args, of), kwargs, shape, dtype, where)
