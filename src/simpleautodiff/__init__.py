@@ -43,6 +43,10 @@ if typing.TYPE_CHECKING:
         Comparison as Comparison,
         compare as compare,
     )
+    from simpleautodiff.display.eliminate import (
+        Elimination as Elimination,
+        eliminate as eliminate,
+    )
     from simpleautodiff.display.explorer.page import explore as explore
     from simpleautodiff.display.explorer.widget import widget as widget
     from simpleautodiff.display.figures.figure import (

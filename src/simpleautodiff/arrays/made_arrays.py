@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
@@ -31,8 +32,9 @@ from simpleautodiff.errors import AutodiffError, LostDerivativeError, is_user_fr
 
 Namespace = dict[str, Any]
 _LIKE = (np.array, np.full)  # they dispatch on `like=` only
+_OF_SEVERAL = (np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack)
 _AS_IT_IS = (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
-_CONVERTING = {*_LIKE, *_AS_IT_IS}
+_CONVERTING = {*_LIKE, *_AS_IT_IS, np.fromiter}
 _MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1D.")  # in SciPy
 _IGNORED = {"order", "copy", "subok", "device", "like"}
 _COMPATIBLE = "array_api_compat.numpy"  # a module of SciPy that wraps NumPy's functions
@@ -53,7 +55,8 @@ class Replacement:
         return as_made(result, args) if type(result) is np.ndarray else result
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.function, name)
+        own = getattr(self.function, name)
+        return Replacement(own) if isinstance(self.function, np.ufunc) and callable(own) else own
 
     def __eq__(self, other: object) -> bool:
         return self.function is getattr(other, "function", other)
@@ -85,18 +88,28 @@ def _takes_plain_arrays(module: Any) -> bool:
 
 def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function of NumPy, with lists of nodes joined and its result writable."""
+    if function is np.fromiter:
+        args = (list(args[0]), *args[1:])
     if function in _CONVERTING and (has_node(args) or has_node(kwargs.values())):
         given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
-        if function in _LIKE:
-            return FUNCTIONS[function](*args, **given)
-        return _convert(*args, **given)
+        if function is np.fromiter:
+            return _join_numbers(*args, **given)
+        return (
+            FUNCTIONS[function](*args, **given) if function in _LIKE else _convert(*args, **given)
+        )
     try:
         return function(*args, **kwargs)
     except (LostDerivativeError, TypeError, ValueError):
         if not any(map(_is_list_of_nodes, (*args, *kwargs.values()))):
             raise
-        joined = {name: _join(arg) for name, arg in kwargs.items()}
-        return function(*map(_join, args), **joined)
+        join = _join_each if function in _OF_SEVERAL else _join
+        joined = {name: join(arg) for name, arg in kwargs.items()}
+        return function(*map(join, args), **joined)
+
+
+def _join_numbers(numbers: list[Any], dtype: Any = None, count: int = -1) -> Any:
+    """Return the nodes that np.fromiter was given as an array."""
+    return FUNCTIONS[np.array](numbers if count < 0 else numbers[:count], dtype)
 
 
 def _convert(a: Any, dtype: Any = None) -> Any:
@@ -108,11 +121,15 @@ def _convert(a: Any, dtype: Any = None) -> Any:
 
 
 def _is_list_of_nodes(arg: Any) -> bool:
-    return isinstance(arg, (list, tuple)) and has_node(arg)
+    return isinstance(arg, (list, tuple, deque)) and has_node(arg)
+
+
+def _join_each(arrays: Any) -> Any:
+    return [_join(each) for each in arrays] if _is_list_of_nodes(arrays) else arrays
 
 
 def _join(arg: Any) -> Any:
-    return FUNCTIONS[np.asarray](arg) if _is_list_of_nodes(arg) else arg
+    return FUNCTIONS[np.asarray](list(arg)) if _is_list_of_nodes(arg) else arg
 
 
 @cache
@@ -211,6 +228,7 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
     """Run once more, and again while further modules turn out to need replacements."""
     namespaces: list[Namespace] = []
     new = _find_modules(error.__traceback__, namespaces)
+    in_the_way: AutodiffError = error
     while new:
         namespaces += new
         try:
@@ -220,10 +238,22 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
             if _is_of_user(other):
                 raise
             new = _find_modules(other.__traceback__, namespaces)
+            if isinstance(other, AutodiffError) and _find_line(other) != _find_line(error):
+                in_the_way = other  # the first line has been answered
         else:
             _remember(code, namespaces)
             return result
-    raise error
+    raise in_the_way from None
+
+
+def _find_line(error: BaseException) -> tuple[Any, int] | None:
+    """Return where the user's code was when an error was raised: its code, and the line."""
+    traceback, line = error.__traceback__, None
+    while traceback is not None:
+        if is_user_frame(traceback.tb_frame):
+            line = traceback.tb_frame.f_code, traceback.tb_lineno
+        traceback = traceback.tb_next
+    return line
 
 
 def _is_of_user(error: BaseException) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
+    METHOD_NAMES,
     Function,
     array_function,
     as_array,
@@ -152,12 +153,7 @@ FOREIGN_NAMES = {  # of PyTorch's tensors and other libraries' nodes: what to wr
     "detach": "write stop_gradient(x), or x.value for the plain number",
     "numpy": "x.value is the plain number or array, without its derivative",
 }
-_METHOD_NAMES = (  # methods that do what the function of the same name does
-    *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
-    *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "round"),
-    *("argmax", "argmin", "argsort", "argpartition", "any", "all", "nonzero", "searchsorted"),
-)
-ARRAY_METHODS: dict[str, Any] = {name: method_of(getattr(np, name)) for name in _METHOD_NAMES}
+ARRAY_METHODS: dict[str, Any] = {name: method_of(getattr(np, name)) for name in METHOD_NAMES}
 ARRAY_METHODS |= {
     name: property(lambda self, name=name: getattr(np.asarray(plain(self)), name))  # type: ignore[misc]
     for name in ("itemsize", "nbytes", "strides", "flags", "device")

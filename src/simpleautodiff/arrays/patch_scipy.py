@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,8 +24,9 @@ from simpleautodiff.arrays.registry import Function, explain_arguments
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, patch_constructors
 from simpleautodiff.arrays.writes.versions import Writable
-from simpleautodiff.core.level import Traced, concrete, plain, unwrapped
+from simpleautodiff.core.level import Traced, plain, unwrapped
 from simpleautodiff.errors import RuleError, cite_line
+from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_complex, optional
 from simpleautodiff.values.pytree import flatten
 
@@ -192,10 +194,10 @@ def _give_values(result: Any, name: str, original: Any, args: Any, kwargs: Any) 
 
 
 def has_node(values: Iterable[Any]) -> bool:
-    """Tell whether there is a node among values, or in a list or tuple among them."""
+    """Tell whether there is a node among values, or in a list, tuple or deque among them."""
     return any(
         isinstance(value, (Traced, Writable, SparseNode))
-        or (isinstance(value, (list, tuple)) and has_node(value))
+        or (isinstance(value, (list, tuple, deque)) and has_node(value))
         for value in values
     )
 
@@ -231,4 +233,4 @@ def _as_array(value: Any) -> Any:
     if not has_node(value):
         return np.asarray(value)
     parts = [_as_array(part) for part in value]
-    return np.stack(parts) if len({np.shape(concrete(part)) for part in parts}) == 1 else parts
+    return np.stack(parts) if len({shape_of(part) for part in parts}) == 1 else parts

@@ -31,6 +31,11 @@ Function = Callable[..., Any]
 FUNCTIONS: dict[Any, Function] = {}
 SPECIAL_UFUNCS: dict[str, Function] = {}  # by name, as scipy.special may not be loaded
 IN_PLACE_FUNCTIONS: dict[Any, Function] = {}  # functions that write into their first argument
+METHOD_NAMES = (  # methods of arrays that do what the function of the same name does
+    *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
+    *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "round"),
+    *("argmax", "argmin", "argsort", "argpartition", "any", "all", "nonzero", "searchsorted"),
+)
 IGNORED_KEYWORDS = {
     *("order", "subok", "casting", "copy", "kind", "stable", "optimize", "like", "device"),
 }
@@ -100,6 +105,12 @@ def _call_without_implementation(function: Any, args: Any, kwargs: Any) -> Any:
     """Write to an array, or return a plain result such as that of a comparison."""
     if function in IN_PLACE_FUNCTIONS and args and isinstance(args[0], (Traced, Written)):
         return IN_PLACE_FUNCTIONS[function](args[0].writable(), *args[1:], **kwargs)
+    if function in IN_PLACE_FUNCTIONS:
+        raise LostDerivativeError(
+            f"{name_of(function)} would write a node into a plain array, which drops its "
+            "derivative; an array that is made inside the function can be written to, and one "
+            f"made outside after y = np.copy(y){cite_line()}"
+        )
     if function not in PLAIN:
         raise scipy_error() or no_rule(name_of(function))
     answer = function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))

@@ -128,10 +128,10 @@ def apply(primitive: Primitive, *args: Any) -> Any:
     level: Level | None = None
     for i, arg in enumerate(args):
         for part in arg if type(arg) is tuple else (arg,):  # an index has several
-            is_traced = isinstance(part, Traced) and not isinstance(part, Written)
+            is_traced = isinstance(part, Traced) and not issubclass(type(part), Written)
             if is_traced and (level is None or part.level.number > level.number):
                 level = part.level
-        if isinstance(arg, Written) or not isinstance(arg, (Traced, int, float)):
+        if issubclass(type(arg), Written) or not isinstance(arg, (Traced, int, float)):
             setting = i in primitive.settings
             argument = as_argument(unwrapped(arg), setting)
             if argument is not arg:

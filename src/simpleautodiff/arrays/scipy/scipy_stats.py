@@ -258,7 +258,8 @@ def pearsonr(x: Any, y: Any, *, alternative: str = "two-sided", method: Any = No
 def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
     """Return the log density of a multivariate normal, of a vector or of each row of an array."""
     size = max([1, *shape_of(cov)[-1:], *shape_of(mean)[-1:]])
-    many = shape_of(x)[:-1] if size > 1 or len(shape_of(x)) > 1 else shape_of(x)
+    rows = shape_of(x)[:-1] if size > 1 or len(shape_of(x)) > 1 else shape_of(x)
+    many = tuple(count for count in rows if count != 1)  # as SciPy has it
     matrix = cov if len(shape_of(cov)) == 2 else np.eye(size) * cov
     deviation = reshape(x - (0.0 if mean is None else mean), (-1, size))
     if allow_singular and (smallest := _find_threshold(matrix)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from simpleautodiff.arrays.random_hints import random_draw_error
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
     IN_PLACE_FUNCTIONS,
+    METHOD_NAMES,
     PLAIN,
     bind_arguments,
     implements,
@@ -108,6 +110,17 @@ FUNCTIONS[np.empty] = _make_new(np.zeros)
 
 def _get(self: Writable, index: Any) -> Any:
     return get_item(self, _plain_index(index))
+
+
+def _get_attribute(self: Writable, name: str) -> Any:
+    """Return an attribute of the current array.
+
+    A method of a plain one does not ask its arguments, so the function of that name is called.
+    """
+    current = self.current
+    if type(current) is np.ndarray and name in METHOD_NAMES:
+        return partial(getattr(np, name), self)
+    return getattr(current, name)
 
 
 def _plain_index(index: Any) -> Any:
@@ -321,7 +334,7 @@ def methods_of_writable() -> dict[str, Any]:
         "__array_ufunc__": _ufunc,
         "__array_function__": _function,
         "__array__": lambda self, *args, **kwargs: np.asarray(self.current, *args, **kwargs),
-        "__getattr__": lambda self, name: getattr(self.current, name),
+        "__getattr__": _get_attribute,
         "astype": lambda self, *args, **how: as_made(self.current.astype(*args, **how)),
         "copy": lambda self: Writable(self.current),
         "fill": _fill,
