@@ -1,6 +1,6 @@
-"""Wrapping functions with a short way for the frequent cases; all others go by `apply`.
+"""Wrapping functions with a fast path for frequent cases; all others go through `apply`.
 
-A short way does what `apply` and the level's `record` would do, without calling them.
+A fast path does what `apply` and the level's `record` would do, without calling them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _new = object.__new__
 
 
 def wrap(primitive: Primitive) -> Callable[..., Any]:
-    """Make the wrapping function of a primitive, with a short way for the most frequent case."""
+    """Make the wrapping function of a primitive, with a fast path for the most frequent case."""
     enter(primitive)
     match primitive.arity:
         case 1:
@@ -48,20 +48,20 @@ def wrap(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _apply_unwrapped(wrapping: Any, primitive: Primitive, args: tuple[Any, ...]) -> Any:
-    """Run a primitive; arrays that were written to are what they are now, and may be frequent."""
+    """Run a primitive on the current nodes of written arrays, which may take the fast path."""
     if any([issubclass(type(arg), Written) for arg in args]):
         return wrapping(*map(unwrapped, args))
     return apply(primitive, *args)
 
 
 def _faster(primitive: Primitive) -> Callable[..., Any]:
-    """Return what computes the values of a primitive."""
+    """Return the function that computes the values of a primitive."""
     faster = FASTER.get(primitive.name)
     return faster(primitive.compute) if faster else primitive.compute
 
 
 def _restate(primitive: Primitive) -> Callable[..., Any] | None:
-    """Return what finds a smoother primitive for nodes; of those that carry roots, jets need it."""
+    """Return the function that finds a smoother primitive; `carry_root` is for jets only."""
     return None if primitive.squared == () else primitive.restate
 
 
@@ -124,7 +124,7 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
-    """Make a wrapping with a short way for one array and plain settings, such as axes."""
+    """Make a wrapping function with a fast path for one array and plain settings, such as axes."""
     compute, arity = _faster(primitive), primitive.arity
     by_shape = 0 not in values_read(primitive, (0,))
 
@@ -153,7 +153,7 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
             args = (x, *[_keep(setting, level) for setting in args[1:]])
         if type(level) is not FastTape or not level.large or not by_shape:
             return _record(level, primitive, args, value)
-        own = level[x.index]  # type: ignore[union-attr]  # of which perhaps only the shape is kept
+        own = level[x.index]  # type: ignore[union-attr]  # it may have only a shape
         node = _record(level, primitive, (own, *args[1:]), value)
         if own is not x and primitive in WATCHERS:
             WATCHERS[primitive](node, args)
@@ -173,20 +173,20 @@ def _is_constant(opaque: Any, level: Any) -> bool:
 
 
 def _is_fixed(setting: Any) -> bool:
-    """Tell whether nobody can change a setting later: a number, a slice, a tuple of such."""
+    """Tell whether a setting is immutable: a number, a slice, a tuple of such."""
     kind = type(setting)
     return kind in FIXED or (kind is tuple and all([_is_fixed(part) for part in setting]))
 
 
 def _keep(arg: Any, level: Any) -> Any:
-    """Return an argument as a node keeps it."""
+    """Return an argument in the form in which a node stores it."""
     if type(arg) is np.ndarray:
         return level.retain(arg)
     return arg if _is_fixed(arg) else level.argument(arg)
 
 
 def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
-    """Make a wrapping with a short way for arrays of one level and plain settings, such as axes."""
+    """Make a wrapping function with a fast path for arrays of one level and plain settings."""
     compute, arity, restate = _faster(primitive), primitive.arity, _restate(primitive)
 
     def wrapping(*args: Any) -> Any:
@@ -272,7 +272,7 @@ def wrapping(a=MISSING, b=MISSING, *rest):
     return level.slim(node) if type(value) is ndarray and value.size > LIMITS.small else node
 """
 
-# When another primitive may be recorded in place of this one, with as few questions as can be.
+# Whether another primitive may be recorded instead of this one, tested cheaply.
 _PRODUCT = (
     "if type(b) is Node and (p := a.primitive) is not None and (q := b.primitive) is not None "
     "and p.squared is not None and q.squared is not None "
@@ -287,7 +287,7 @@ _RESTATED = {
 
 
 def may_be_0(value: Any) -> bool:
-    """Tell whether a factor is 0 somewhere, or is so large that the graph is sooner asked."""
+    """Tell whether a factor is 0 somewhere; True for a large one, as the graph answers sooner."""
     if type(value) is float or type(value) is np.float64:
         return not value
     if type(value) is not np.ndarray or value.size > LIMITS.medium:
@@ -296,7 +296,7 @@ def may_be_0(value: Any) -> bool:
 
 
 def _may_be_root(base: Any, exponent: Any) -> bool:
-    """Tell whether a power may be an even one of a root at 0, or a root itself."""
+    """Tell whether a power may be an even power of a root at 0, or a root itself."""
     if type(exponent) is Node or type(exponent) is np.ndarray:
         return False
     if type(exponent) is int:
