@@ -8,6 +8,7 @@ import numpy as np
 
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
+    METHOD_NAMES,
     Function,
     array_function,
     as_array,
@@ -36,13 +37,14 @@ from simpleautodiff.errors import (
 from simpleautodiff.rules.array.indexing import find_batches, flat_indices, getitem
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, transpose
-from simpleautodiff.rules.asked import askable
+from simpleautodiff.rules.decisions import as_operand
 from simpleautodiff.rules.scalar.complex_parts import conj, imag, real
 from simpleautodiff.values.pytree import map_leaves
 
 
 def _index(self: Any, index: Any) -> Any:
-    if type(index) is int or type(index) is slice:
+    kind = type(index)
+    if kind in _PLAIN_PARTS or (kind is tuple and _PLAIN_PARTS.issuperset(map(type, index))):
         return getitem(self, index) if shape_of(self) else _index_number(self, index)
     index = map_leaves(_plain, index) if isinstance(index, (tuple, list)) else _plain(index)
     if isinstance(index, tuple) and find_batches(index):
@@ -51,6 +53,9 @@ def _index(self: Any, index: Any) -> Any:
             note(part, self, lambda array: get_item(array, index))
         return part
     return getitem(self, index) if shape_of(self) else _index_number(self, index)
+
+
+_PLAIN_PARTS = {int, slice, type(None), type(...), np.int64, np.ndarray}
 
 
 def _index_number(self: Any, index: Any) -> Any:
@@ -148,12 +153,7 @@ FOREIGN_NAMES = {  # of PyTorch's tensors and other libraries' nodes: what to wr
     "detach": "write stop_gradient(x), or x.value for the plain number",
     "numpy": "x.value is the plain number or array, without its derivative",
 }
-_METHOD_NAMES = (  # methods that do what the function of the same name does
-    *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
-    *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "round"),
-    *("argmax", "argmin", "argsort", "argpartition", "any", "all", "nonzero", "searchsorted"),
-)
-ARRAY_METHODS: dict[str, Any] = {name: method_of(getattr(np, name)) for name in _METHOD_NAMES}
+ARRAY_METHODS: dict[str, Any] = {name: method_of(getattr(np, name)) for name in METHOD_NAMES}
 ARRAY_METHODS |= {
     name: property(lambda self, name=name: getattr(np.asarray(plain(self)), name))  # type: ignore[misc]
     for name in ("itemsize", "nbytes", "strides", "flags", "device")
@@ -193,7 +193,7 @@ ARRAY_METHODS |= {
     "__getitem__": _index,
     "__len__": _length,
     "__iter__": _iterate,
-    "__contains__": lambda self, value: bool(np.any(askable(self) == plain(value))),
+    "__contains__": lambda self, value: bool(np.any(as_operand(self) == plain(value))),
     "__array_function__": array_function,
     "__array_ufunc__": array_ufunc,
     "__matmul__": _times,

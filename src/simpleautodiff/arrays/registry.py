@@ -13,6 +13,7 @@ import numpy as np
 from simpleautodiff.arrays.given_values import ROUNDED_OTHERWISE, give_values
 from simpleautodiff.arrays.lost_derivatives import SCIPY, scipy_error
 from simpleautodiff.core.level import Traced, Written, concrete, plain, unwrapped
+from simpleautodiff.core.node import Node
 from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
@@ -22,14 +23,19 @@ from simpleautodiff.errors import (
     match_numpy_error,
 )
 from simpleautodiff.rules.array.dtypes import astype, dtype_of
-from simpleautodiff.rules.asked import note_answer
+from simpleautodiff.rules.decisions import note_answer
 from simpleautodiff.values.other_arrays import Foreign, is_foreign, wrap_foreign
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 Function = Callable[..., Any]
 FUNCTIONS: dict[Any, Function] = {}
-SPECIAL_UFUNCS: dict[str, Function] = {}  # of scipy.special, by name: it may not be loaded
+SPECIAL_UFUNCS: dict[str, Function] = {}  # by name, as scipy.special may not be loaded
 IN_PLACE_FUNCTIONS: dict[Any, Function] = {}  # functions that write into their first argument
+METHOD_NAMES = (  # methods of arrays that do what the function of the same name does
+    *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
+    *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "round"),
+    *("argmax", "argmin", "argsort", "argpartition", "any", "all", "nonzero", "searchsorted"),
+)
 IGNORED_KEYWORDS = {
     *("order", "subok", "casting", "copy", "kind", "stable", "optimize", "like", "device"),
 }
@@ -61,7 +67,7 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         implementation = FUNCTIONS.get(function)
         if implementation is None:
             return _call_without_implementation(function, args, kwargs)
-        if len(args) <= _count_required(function) and (
+        if _takes_positions(function, implementation, args) and (
             not kwargs or _takes_keywords(implementation, kwargs)
         ):
             result = implementation(*map(unwrapped, args), **kwargs)
@@ -99,6 +105,12 @@ def _call_without_implementation(function: Any, args: Any, kwargs: Any) -> Any:
     """Write to an array, or return a plain result such as that of a comparison."""
     if function in IN_PLACE_FUNCTIONS and args and isinstance(args[0], (Traced, Written)):
         return IN_PLACE_FUNCTIONS[function](args[0].writable(), *args[1:], **kwargs)
+    if function in IN_PLACE_FUNCTIONS:
+        raise LostDerivativeError(
+            f"{name_of(function)} would write a node into a plain array, which drops its "
+            "derivative; an array that is made inside the function can be written to, and one "
+            f"made outside after y = np.copy(y){cite_line()}"
+        )
     if function not in PLAIN:
         raise scipy_error() or no_rule(name_of(function))
     answer = function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
@@ -122,6 +134,35 @@ def _call_with_defaults(function: Any, implementation: Function, args: Any, kwar
         _check_known(function, set(given) - takes)
     result = implementation(*args, **given)
     return write_result(+result if result is args[0] else result, out, name_of(function))
+
+
+def _takes_positions(function: Any, implementation: Function, args: Any) -> bool:
+    """Tell whether an implementation takes these positional arguments as NumPy's function does."""
+    required = _count_required(function)
+    if len(args) <= required:
+        return True
+    return len(args) <= _count_alike(function, implementation) and not any(
+        [arg is None for arg in args[required:]]
+    )
+
+
+@cache
+def _count_alike(function: Any, implementation: Function) -> int:
+    """Return how many positional arguments two functions share, apart from special ones."""
+    signature = _signature(function)
+    if signature is None:
+        return 0
+    count = 0
+    for ours, numpys in zip(
+        inspect.signature(implementation).parameters.values(),
+        signature.parameters.values(),
+        strict=False,
+    ):
+        positional = numpys.kind <= ours.kind is ours.POSITIONAL_OR_KEYWORD
+        if not positional or ours.name != numpys.name or ours.name in ("dtype", "out"):
+            break
+        count += 1
+    return count
 
 
 def _takes_keywords(implementation: Function, kwargs: dict[str, Any]) -> bool:
@@ -210,10 +251,15 @@ def bind_arguments(function: Any, args: list[Any], kwargs: Any) -> tuple[list[An
 
 
 def as_array(x: Any) -> Any:
-    """Return a list as an array; a node or another number type as it is."""
+    """Convert a list to an array; return a node or another number type unchanged."""
+    if type(x) in _AS_THEY_ARE:
+        return x
     if is_foreign(x):
         return wrap_foreign(x)
     return np.asarray(x) if issubclass(type(x), (list, tuple)) else x
+
+
+_AS_THEY_ARE = {Node, np.ndarray, np.float64, float, int}
 
 
 def is_batch(x: Any) -> bool:
@@ -320,7 +366,7 @@ HINTS = {
         "Take the plain array: x.value",
     ),
 }
-DECIDING = {  # whose plain results depend on the numbers
+DECIDING = {  # their plain results depend on the numbers
     *(np.argmax, np.argmin, np.argsort, np.searchsorted, np.nonzero, np.count_nonzero, np.any),
     *(np.all, np.allclose, np.isclose, np.array_equal, np.argwhere, np.flatnonzero, np.digitize),
     *(np.array_equiv, np.nanargmax, np.nanargmin, np.argpartition, np.lexsort, np.isin),

@@ -1,11 +1,12 @@
-"""Record a function as one scalar program, to be run by something else than Python."""
+"""Record a function as one scalar program, for other uses than running it here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simpleautodiff.compiled.jit_function import Options, record_program
+from simpleautodiff.compiled.jit_function import Options, run_on_symbols
+from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.compiled.scalar.kernel import Kernel
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll
@@ -13,11 +14,11 @@ from simpleautodiff.compiled.signature import signature
 
 
 def record_kernel(f: Callable[..., list[Any]], args: Sequence[Any]) -> tuple[Kernel, list[int]]:
-    """Return a function of numbers and arrays as a scalar program, and which results it gives.
+    """Return a function of numbers and arrays as a scalar program, and its results.
 
     The function returns a list of numbers and arrays. Those that do not depend on its arguments
-    are no results of the program. What is too large to be written element by element, or no
-    operation on single numbers, is refused with a `TraceError`.
+    are no results of the program. A program that is too large to be unrolled, or
+    is not made of scalar operations, is refused with a `TraceError`.
 
     Examples
     --------
@@ -31,6 +32,7 @@ def record_kernel(f: Callable[..., list[Any]], args: Sequence[Any]) -> tuple[Ker
     v4 = add v2 v3
     return v4 [1]
     """
-    recorded, _ = record_program(f, signature((tuple(args), {})), Options(precise=True))
+    options, described = Options(precise=True), signature((tuple(args), {}))
+    recorded, _ = run_on_symbols(f, described, options, Estimates())
     given = [k for k, output in enumerate(recorded.outputs) if type(output) is Ref]
     return unroll(recorded, precise=True), given

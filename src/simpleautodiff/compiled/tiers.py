@@ -1,9 +1,9 @@
-"""What runs a recorded program: which kind of program it is, and so which tiers it has.
+"""Choose what runs a recorded program: which kind of program it is, and so its tiers.
 
 Scalar programs (of single numbers and small arrays) begin on the interpreter, which starts at once.
-Those that are called again are compiled quickly, and hot ones compiled well, in a thread of their
-own while the calls go on. Array programs run through NumPy until their loops are compiled; so do
-batched programs.
+Those that are called again are compiled quickly, and hot ones optimised, in a background thread
+while calls go on. Array programs are run by NumPy until their loops are compiled; so are batched
+programs.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.backends.targets import TARGET
+from simpleautodiff.compiled.loops.expand import expand_loops, has_loops
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram
-from simpleautodiff.compiled.rolled.layout import NotRolledError, RolledLayout
+from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.roll import roll
-from simpleautodiff.compiled.rolled.rolled_program import RolledProgram
+from simpleautodiff.compiled.rolled.roll_loops import roll_loops
+from simpleautodiff.compiled.rolled.rolled_program import NotRolledError, RolledProgram
 from simpleautodiff.compiled.running.array_tiers import TieredArrayProgram
 from simpleautodiff.compiled.running.batched_program import batched_program
 from simpleautodiff.compiled.running.rolled_tiers import TieredRolledProgram
@@ -27,10 +29,11 @@ from simpleautodiff.compiled.running.runnable import RunnableProgram
 from simpleautodiff.compiled.running.scalar_tiers import TieredScalarProgram
 from simpleautodiff.compiled.scalar.kernel import Kernel
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
+from simpleautodiff.errors import ArgumentError
 
-WRITTEN_OUT = 1000  # steps that an unrolled program may have, however few lines they come from
-STEPS_OF_A_LINE = 16  # with more of them, its arrays are better gone through in loops
-LINES_OF_A_STEP = 2  # with more of them, it is not tried how few steps a long program comes to
+WRITTEN_OUT = 1000  # steps up to which a program is always unrolled
+STEPS_OF_A_LINE = 16  # steps per line from which on loops are better
+LINES_OF_A_STEP = 2  # lines per step from which on unrolling is not tried
 
 
 def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
@@ -39,6 +42,8 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
     A program that is long and does not repeat is compiled in pieces, or, if it is too long even for
     that, not at all.
     """
+    if has_loops(recorded):
+        return _make_loops(recorded, options)
     batched = batched_program(recorded)
     if batched is not None:
         return batched
@@ -50,7 +55,7 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
         return TieredScalarProgram(kernel, options.tier)
     rolled = _roll_up(real, options)
     if rolled is not None and ROLLING.gain * rolled.size <= len(real.lines):
-        program = _run_rolled(rolled, options)
+        program = _run_rolled(rolled.recorded, rolled, options)
         if program is not None:
             return program
     if not few:
@@ -60,7 +65,7 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
     if rolled is None or len(recorded.lines) <= ROLLING.whole:
         return TieredArrayProgram(recorded, options.precise, options.tier)
     if rolled.size <= ROLLING.compiled:
-        program = _run_rolled(rolled, options)
+        program = _run_rolled(rolled.recorded, rolled, options)
         if program is not None:
             return program
     made = TieredArrayProgram(recorded, options.precise, "numpy")
@@ -83,18 +88,44 @@ def _is_better_in_loops(recorded: RecordedProgram, kernel: Kernel, options: Any)
 
 
 def _roll_up(recorded: RecordedProgram, options: Any) -> RolledProgram | None:
-    """Return a long program as calls of bodies; None if it is short, or nothing can be compiled."""
+    """Return a long program as calls of bodies; None if it is short, or cannot be compiled."""
     if options.tier in ("tape", "numpy") or not TARGET.is_available():
         return None
     return roll(recorded, options.precise) if len(recorded.lines) >= ROLLING.lines else None
 
 
-def _run_rolled(rolled: RolledProgram, options: Any) -> RunnableProgram | None:
-    """Return what runs a rolled program; None if a body cannot be compiled, or there is none."""
+def _make_loops(recorded: RecordedProgram, options: Any) -> RunnableProgram:
+    """Return the runner of a program with loops: machine code, if every step can be compiled.
+
+    If not, the steps are unrolled like those of Python's loops; a loop of unknown length is run by
+    NumPy.
+    """
+    if options.tier in ("tape", "numpy") or not TARGET.is_available():
+        return TieredArrayProgram(recorded, options.precise, "numpy")
+    try:
+        rolled = roll_loops(recorded, options.precise)
+        program = _run_rolled(recorded, rolled, options)
+        why = "there is nothing to compile in it"
+    except NotRolledError as error:
+        program, why = None, str(error)
+    if program is not None:
+        return program
+    try:
+        return make_program(expand_loops(recorded), options)
+    except ArgumentError:
+        made = TieredArrayProgram(recorded, options.precise, "numpy")
+        made.fail(f"NumPy runs its loops: {why}")
+        return made
+
+
+def _run_rolled(
+    recorded: RecordedProgram, rolled: RolledProgram, options: Any
+) -> RunnableProgram | None:
+    """Return the runner of a rolled program; None if a body cannot be compiled."""
     if not rolled.bodies:
         return None
     try:
         layout = RolledLayout(rolled, options.precise)
     except NotRolledError:
         return None
-    return TieredRolledProgram(rolled, layout, options.precise, options.tier)
+    return TieredRolledProgram(recorded, rolled, layout, options.precise, options.tier)

@@ -22,8 +22,8 @@ from simpleautodiff.values.pytree import flatten
 def checkpoint(f: Callable[..., Any], *, policy: Policy | None = None) -> Callable[..., Any]:
     """Return `f` such that reverse mode retains only its arguments and runs it again when needed.
 
-    With a policy, such as `checkpoint_policies.dots_saveable`, it retains the arrays that this
-    saves as well, and in place of running `f` again computes what is needed from them; the steps
+    With a policy, such as `checkpoint_policies.dots_saveable`, it also retains the arrays that the
+    policy saves, and computes what is needed from them instead of running `f` again; the steps
     themselves, which are small, stay recorded. `memory` tells what is saved, and on which line.
 
     In the graph the whole call is one node, between a node that bundles its arguments and one node
@@ -63,7 +63,7 @@ def as_one_node(
         leaves = [unwrapped(leaf) for leaf in leaves]
         level = _find_highest_level(leaves)
         if not isinstance(level, Recorder) or isinstance(level, KinkTape):
-            # plain numbers and forward mode retain nothing; kinks are reported step by step
+            # plain numbers and forward mode retain nothing; a report of kinks needs every step
             return f(*args, **kwargs)
         inputs = [i for i, leaf in enumerate(leaves) if _is_recorded_on(leaf, level)]
 
@@ -81,19 +81,15 @@ def as_one_node(
         results, rebuild_results = flatten(result)
         if any(_is_recorded_from(x, level) for x in results) or (saved and not saved.is_whole):
             return f(*args, **kwargs)  # it uses nodes that are not arguments: record every step
-        bundle = level.record(_pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
+        bundle = level.record(pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
         rule = make_rule(call_with, arguments_of, inputs)
         partials: tuple[Any, ...] = (rule,)
         given: tuple[Any, ...] = (bundle,)
         if saved:
             partials, given = (_fill_rule(rule, saved), ZERO), (bundle, Bundle(tuple(saved.saved)))
-        replay = level.record(
-            _make_primitive("checkpoint", partials), given, Bundle(tuple(results))
-        )
+        replay = level.record(make_primitive("checkpoint", partials), given, Bundle(tuple(results)))
         outputs = [
-            level.record(_pick(i, len(results)), (replay,), result)
-            if _is_number(result)
-            else result
+            level.record(pick(i, len(results)), (replay,), result) if _is_number(result) else result
             for i, result in enumerate(results)
         ]
         return rebuild_results(iter(outputs))
@@ -139,7 +135,7 @@ def _replay_rule(f: Callable[..., Any]) -> Callable[..., Linear]:
 
 
 def _fill_rule(replay: Callable[..., Linear], call: SavedCall) -> Callable[..., Linear]:
-    """Make the rule of a call of which some values are saved: compute the others, and sweep."""
+    """Make the rule of a call with saved values: compute the other values, and sweep."""
 
     def rule(_v: Bundle, x: Bundle, saved: Any) -> Linear:
         def pull(bar: Bundle) -> Bundle:
@@ -152,22 +148,27 @@ def _fill_rule(replay: Callable[..., Linear], call: SavedCall) -> Callable[..., 
     return rule
 
 
-def _pack(size: int) -> Primitive:
+def pack(size: int) -> Primitive:
+    """Make the primitive that bundles its arguments."""
+
     def rule(i: int) -> Callable[..., Linear]:
         return lambda _v, *_xs: Linear(
             lambda dot: Bundle.single(i, dot, size), lambda bar: bar.entries[i]
         )
 
-    return _make_primitive("bundle", tuple(rule(i) for i in range(size)))
+    return make_primitive("bundle", tuple(rule(i) for i in range(size)))
 
 
-def _pick(i: int, size: int) -> Primitive:
+def pick(i: int, size: int) -> Primitive:
+    """Make the primitive that takes one entry of a bundle."""
+
     def rule(_v: Any, _x: Bundle) -> Linear:
         return Linear(lambda dot: dot.entries[i], lambda bar: Bundle.single(i, bar, size))
 
-    return _make_primitive(f"result {i + 1}", (rule,))
+    return make_primitive(f"result {i + 1}", (rule,))
 
 
-def _make_primitive(name: str, partials: tuple[Any, ...]) -> Primitive:
+def make_primitive(name: str, partials: tuple[Any, ...]) -> Primitive:
+    """Make the primitive of a call, whose rules are linear maps."""
     slots = ", ".join(f"{{{i}}}" for i in range(len(partials)))
     return Primitive(name, partials, apply, f"{name}({slots})", name, "a linear map")

@@ -1,7 +1,7 @@
-"""Opaque values, which have a shape and a dtype but no one number: batches, and symbols of `jit`.
+"""Opaque values: batches, and symbols of `jit`. They have a shape and a dtype but no single number.
 
 Code cannot branch on such a value. NumPy functions with a derivative run their implementation made
-of primitives; those without one (comparisons, argmax) are answered by the level of the value.
+of primitives; those without one (comparisons, argmax) are evaluated by the level of the value.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _install() -> None:
     }
     for name, function in binary.items():
         setattr(Opaque, f"__{name}__", _make_binary(function))
-        if name in ("and", "or", "xor"):  # which commute
+        if name in ("and", "or", "xor"):  # these commute
             setattr(Opaque, f"__r{name}__", _make_binary(function))
     setattr(Opaque, "__invert__", lambda self: apply_plainly(np.invert, self))  # noqa: B010
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from simpleautodiff.arrays.joining import stack
 from simpleautodiff.arrays.registry import as_array, implements, to_dtype
-from simpleautodiff.arrays.shaping import diagonal, stack
+from simpleautodiff.arrays.shaping import diagonal
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.products import make_einsum, matmul
@@ -50,7 +51,7 @@ def outer(a: Any, b: Any) -> Any:
 
 @implements(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    """Sum products over chosen axes, as one product of matrices."""
+    """Sum products over chosen axes, as one matrix product."""
     a, b = as_array(a), as_array(b)
     ra, rb = len(shape_of(a)), len(shape_of(b))
     if isinstance(axes, int):

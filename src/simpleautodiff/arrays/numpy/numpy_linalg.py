@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.given_values import give_values
+from simpleautodiff.arrays.joining import stack
 from simpleautodiff.arrays.numpy.contractions import cross, dot, outer, tensordot, trace
 from simpleautodiff.arrays.numpy.factorizations import svdvals
 from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import FUNCTIONS, as_array, can_decide, implements, is_batch
-from simpleautodiff.arrays.shaping import moveaxis, stack, swapaxes
+from simpleautodiff.arrays.shaping import moveaxis, swapaxes
 from simpleautodiff.arrays.ufuncs import vecdot
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line
@@ -118,7 +119,7 @@ def det(a: Any) -> Any:
 
 
 def _det_by_minors(a: Any) -> Any:
-    """Return the determinant of up to 3 rows by minors: for many matrices, faster than factors.
+    """Return the determinant of up to 3 rows by minors, which is faster for many matrices.
 
     It has derivatives of every order; with 3 rows it may lose digits, so its value is replaced.
     """

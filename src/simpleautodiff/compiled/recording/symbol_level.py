@@ -1,8 +1,8 @@
-"""Running a function on symbols: what is done to them is recorded as a program.
+"""Run a function on symbols, and record what is done to them as a program.
 
-A symbol stands for a number or an array that will be another one at every call. Which way the code
-went for the numbers of the call at hand is recorded as a *guard*, a bool that has to be the
-same at every call that uses the program.
+A symbol stands for a number or an array that differs from call to call. Which branch the code took
+for the numbers of this call is recorded as a *guard*, a bool that has to be the same at every call
+that uses the program.
 
 Transformations stand above: `grad(f)` run on symbols computes with nodes whose values are symbols,
 so the program contains the sweep.
@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
 from simpleautodiff.arrays.batch.opaque import OpaqueLevel
+from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbols import (
     FLOAT64_DTYPE,
     FloatSymbol,
@@ -39,9 +40,10 @@ from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import map_leaves
 
 
-@final
 class SymbolLevel(OpaqueLevel):
     """The level of symbols: it computes with the values of this call, and records each step."""
+
+    selects = False  # whether `cond` computes both branches, and selects
 
     def __init__(
         self,
@@ -50,35 +52,37 @@ class SymbolLevel(OpaqueLevel):
         threads: int = 1,
         tier: str | None = None,
         record_batched: Callable[..., Any] | None = None,
+        estimates: Estimates | None = None,
     ) -> None:
         super().__init__()
+        self.estimates = estimates or Estimates()
         self.restart()
-        self.record_batched = record_batched  # how a function of a batch becomes one step
-        self.rows = rows  # the program is of one row among many, so no code can go by a number
+        self.record_batched = record_batched  # records a batched function as one step
+        self.rows = rows  # the program is of one example of a batch: code cannot branch on numbers
         self.precise = precise
         self.threads = threads
         self.tier = tier
 
     def restart(self) -> None:
-        """Begin anew: nothing has been recorded."""
+        """Start again with nothing recorded."""
         self.lines: list[Line] = []
         self.guards: list[Guard] = []
         self.captured: dict[
             int, tuple[Symbol, Symbol]
-        ] = {}  # symbols of an outer function, and what stands for each here
-        self._pinned: set[Ref] = set()  # masks that calls have in common
+        ] = {}  # symbols of an outer function, with their symbols here
+        self._pinned: set[Ref] = set()  # masks that must be the same at every call
         self._asked: dict[int, bool] = {}
 
     def input(self, value: Any) -> Symbol:
-        """Begin the program: an argument of the function."""
+        """Add an argument of the function to the program."""
         return self.record(None, (), {}, value)
 
     def record(self, what: Any, args: tuple[Any, ...], kwargs: Any, value: Any) -> Symbol:
-        """Take note of a step."""
+        """Record a step."""
         self._check_open()
         args = tuple([self._as_argument(arg) for arg in args])
         if type(value) is int:
-            value = float(value)  # math.floor(x), which may be nan at another call
+            value = float(value)  # math.floor(x), which may be nan in another call
         if type(value) is float:
             return self.single(Line(what, args, kwargs, (), FLOAT64_DTYPE), value)
         symbol = Symbol()
@@ -89,7 +93,7 @@ class SymbolLevel(OpaqueLevel):
         return symbol
 
     def single(self, line: Line, value: float) -> FloatSymbol:
-        """Take note of a step that gives one of Python's own numbers."""
+        """Record a step that returns a Python number."""
         self._check_open()
         symbol = FloatSymbol()
         symbol.level = self
@@ -100,7 +104,10 @@ class SymbolLevel(OpaqueLevel):
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
         """Run a row on the numbers of this call."""
-        primitive, args = find_value_alone(primitive, args)
+        return self.run_row(*find_value_alone(primitive, args))
+
+    def run_row(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
+        """Run a row that is recorded unchanged."""
         if primitive.name in _INDEXED:
             k = _INDEXED[primitive.name]
             args = (*args[:k], map_leaves(self._pin_mask, args[k]), *args[k + 1 :])
@@ -113,19 +120,19 @@ class SymbolLevel(OpaqueLevel):
     def map_examples(
         self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int
     ) -> Any:
-        """Record a batched function as one step, its own program inside; None if that cannot be."""
+        """Record a batched function as one step with its own program; None if impossible."""
         if self.record_batched is None:
             return None
         return self.record_batched(self, f, leaves, axes, rebuild, size)
 
     def mark_structural_zeros(self, array: Any) -> Symbol:
-        """Record a constant array whose zeros are zeros by structure: a seed of a sweep."""
+        """Record a constant array whose zeros are structural zeros: a seed of a sweep."""
         index = np.nonzero(array)
         scatter = TABLE["scatter"]
         return self.record(scatter, (array[index], index, array.shape), {}, array)
 
     def elementwise(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """Apply a function of single numbers that has no derivative."""
+        """Apply an elementwise function that has no derivative."""
         return self.answer(function, args, {})
 
     def answer(self, function: Any, args: Any, kwargs: Any) -> Any:
@@ -144,12 +151,17 @@ class SymbolLevel(OpaqueLevel):
         )
 
     def guard(self, truth: Any, number: int | None = None) -> bool:
-        """Let the code go by a bool, or by an integer, and note that it did."""
+        """Let the code branch on a bool, or use an integer, and record a guard for it."""
+        return self.note_guard(truth, number)
+
+    def note_guard(self, truth: Any, number: int | None = None) -> bool:
+        """Record a guard: the program is valid while a bool has its current value."""
         if not isinstance(truth, Symbol):
             return bool(truth)
         self._check_open()
         if self.rows:
             raise not_recorded("a decision that each row makes for itself")
+        self.estimates.check()
         expected = bool(truth.concrete)
         if truth.place not in self._asked:
             self._asked[truth.place] = expected
@@ -157,7 +169,7 @@ class SymbolLevel(OpaqueLevel):
         return expected
 
     def pin(self, mask: Any) -> Any:
-        """Return a mask as it is in this call; calls with another one are recorded anew."""
+        """Return a mask with its value in this call; calls with another one are recorded again."""
         held: Any = mask.concrete
         if (place := self._own(mask).place) in self._pinned:
             return held
@@ -166,7 +178,7 @@ class SymbolLevel(OpaqueLevel):
         return held
 
     def _pin_mask(self, part: Any) -> Any:
-        """Return an argument of an index: how many elements a mask selects must be known."""
+        """Return a part of an index, with a mask pinned: its count of elements must be known."""
         return self.pin(part) if isinstance(part, Symbol) and part.dtype.kind == "b" else part
 
     def _check_open(self) -> None:
@@ -179,7 +191,7 @@ class SymbolLevel(OpaqueLevel):
             )
 
     def _concrete(self, tree: Any) -> Any:
-        """Return the numbers of this call in place of symbols."""
+        """Replace symbols by the numbers of this call."""
         if isinstance(tree, Symbol):
             return tree.concrete
         if type(tree) in _LEAVES:
@@ -187,7 +199,7 @@ class SymbolLevel(OpaqueLevel):
         return map_leaves(lambda leaf: leaf.concrete if isinstance(leaf, Symbol) else leaf, tree)
 
     def _as_argument(self, arg: Any) -> Any:
-        """Return an argument as the program keeps it: of this level, and nobody changes it."""
+        """Return an argument as the program stores it: on this level, protected from changes."""
         kind = type(arg)
         if kind is float or kind is int:
             return arg
@@ -229,7 +241,7 @@ class SymbolLevel(OpaqueLevel):
 
 
 def _with_inputs_first(recorded: RecordedProgram, more: int) -> RecordedProgram:
-    """Put arguments that were met on the way before all other lines."""
+    """Move arguments that were added later before all other lines."""
     lines = recorded.lines
     order = sorted(range(len(lines)), key=lambda place: lines[place].what is not None)
     of = {old: Ref(new) for new, old in enumerate(order)}
@@ -244,7 +256,7 @@ def _with_inputs_first(recorded: RecordedProgram, more: int) -> RecordedProgram:
 
 
 def _is_seldom_compiled(what: Any) -> bool:
-    """Tell whether a report may have to say where a step was asked for."""
+    """Tell whether a report may have to cite the source line of a step."""
     if isinstance(what, Primitive):
         return what.arrays and what.name not in _OFTEN_COMPILED
     return what is not None and not isinstance(what, np.ufunc) and what is not operator.getitem
@@ -263,7 +275,7 @@ _WHERE = TABLE["where"]
 
 
 def _in_common_kind(value: Any, x: Any, y: Any) -> Any:
-    """Return what was chosen of x and y in the dtype of both: another call may choose the other."""
+    """Return the choice between x and y in their common dtype: another call may differ."""
     if type(x) is type(y) or np.ndim(value):
         return value
     number = np.result_type(x, y).type(value)
@@ -273,7 +285,7 @@ def _in_common_kind(value: Any, x: Any, y: Any) -> Any:
 _LEAVES = {float, int, bool, np.ndarray, type(None), slice, str, np.float64}
 _BY_NUMBERS = {np.unique, np.extract, np.compress}
 _BY_MASK = {np.nonzero, np.flatnonzero, np.argwhere}
-_INDEXED = {"getitem": 1, "set_item": 2, "scatter": 1}  # which argument is an index
+_INDEXED = {"getitem": 1, "set_item": 2, "scatter": 1}  # the position of the index
 
 
 def _dtype(value: Any) -> Any:
@@ -284,4 +296,4 @@ def _dtype(value: Any) -> Any:
     try:
         return np.result_type(value)
     except TypeError:
-        return None  # a tuple, or what else a function may give
+        return None  # a tuple, or another kind of result

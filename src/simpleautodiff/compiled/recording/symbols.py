@@ -1,7 +1,7 @@
-"""Symbols: numbers and arrays that will be others at every call.
+"""Symbols: numbers and arrays that differ from call to call.
 
-While a program is recorded a symbol also has a number, that of the call at hand, so that ordinary
-Python code can go its way. Its level takes notes of what is done to it.
+While a program is recorded a symbol also has the number of this call, so that ordinary Python code
+can run. Its level records what is done to it.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ GETITEM = getitem.primitive  # type: ignore[attr-defined]
 
 
 class NotRecordedError(TraceError):
-    """What a function does cannot be recorded as a program; it can be run as it is."""
+    """A function cannot be recorded as a program; it can be run without being compiled."""
 
 
 class LostSymbolError(NotRecordedError, LostDerivativeError):
-    """A symbol would be put into an array that NumPy made: those can be made otherwise."""
+    """A symbol would be stored in an array that NumPy made; those can be replaced."""
 
 
 class Symbol(Opaque):
-    """A number or an array that will be another one at every call."""
+    """A number or an array that differs from call to call."""
 
     __slots__ = ("concrete", "place")
     level: SymbolLevel
-    concrete: Any  # its number at this call
+    concrete: Any  # its value in this call
     place: Ref  # the line of the program that computes it
 
     @property
@@ -60,7 +60,7 @@ class Symbol(Opaque):
         return not self.level.rows
 
     def plainly(self) -> Symbol:
-        """Return the symbol itself: it has no number to go by."""
+        """Return the symbol itself: it has no plain number."""
         return self
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
@@ -72,7 +72,7 @@ class Symbol(Opaque):
 
     def __bool__(self) -> bool:
         if self.shape and self.concrete.size != 1:
-            return bool(self.concrete)  # NumPy's own complaint
+            return bool(self.concrete)  # NumPy raises its own error
         return self.level.guard(self)
 
     def __int__(self) -> int:
@@ -82,7 +82,7 @@ class Symbol(Opaque):
         return self._as_whole(operator.index(self.concrete))
 
     def _as_whole(self, number: int) -> int:
-        """Return the integer of this call; calls with another one are recorded anew."""
+        """Return the integer of this call; calls with another one are recorded again."""
         whole = self if self.dtype.kind in "biu" else np.trunc(self)
         self.level.guard(whole == number, number)
         return number
@@ -95,7 +95,7 @@ class Symbol(Opaque):
         raise not_recorded("complex(x)")
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.dtype.kind == "b":  # as the index of a plain array
+        if self.dtype.kind == "b":  # it is the index of a plain array
             return np.array(self.level.pin(self), *args, **kwargs)
         way = "functions of NumPy, which take x as it is"
         raise LostSymbolError(str(not_recorded("np.asarray(x)", way)))
@@ -115,7 +115,7 @@ class Symbol(Opaque):
 
 @final
 class FloatSymbol(Symbol):
-    """A symbol that stands for one of Python's own numbers, with their quick ways."""
+    """A symbol that stands for a Python number, with fast paths for operators."""
 
     __slots__ = ()
     array_like = False
@@ -125,23 +125,23 @@ class FloatSymbol(Symbol):
         return float(number)
 
     def zeros(self) -> Any:
-        """Return the 0 of its kind."""
+        """Return the 0 of its type."""
         return 0.0
 
     def __index__(self) -> int:
-        return int(self)  # math.floor(x): the function itself has used it as an index before
+        return int(self)  # math.floor(x): the function itself has already used it as an index
 
 
 engine.scalars.add(FloatSymbol)
 
 
 def not_recorded(what: str, instead: str = "") -> NotRecordedError:
-    """Return the error of what cannot be recorded, with another way to say it."""
+    """Return the error for what cannot be recorded, with an alternative."""
     way = f"; use {instead}" if instead else ""
     return NotRecordedError(f"{what} cannot be recorded{way}{cite_line()}")
 
 
-# The quick ways of Python's operators. ------------------------------------------------------------
+# Fast paths of Python's operators. ------------------------------------------------------------
 
 
 def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) -> Any:

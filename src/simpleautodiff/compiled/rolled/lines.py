@@ -1,8 +1,9 @@
-"""What is the same in two lines of a recorded program, and what may differ from step to step.
+"""Compare lines of a recorded program: what is the same, and what may differ between steps.
 
 Two lines are of one kind if they do the same to arguments of the same shapes. Numbers among the
-arguments may differ (`x * table[t]`), and so may the place of an index (`x[t]`): lines that differ
-in nothing else can be one line of a body that is called with another number, or another address.
+arguments may differ (`x * table[t]`), and so may the position of an index (`x[t]`): lines that
+differ in nothing else can be one line of a body that is called with another number, or another
+address.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 
-INDEX = {"getitem": 1, "set_item": 2, "scatter": 1}  # which argument says where
-_PASSED = {np.dtype(np.float64), np.dtype(np.bool_)}  # numbers that a body can be given
-_OF_INTEGERS = {"add", "sub", "mul", "div"}  # rows that take an integer as the float it is
+INDEX = {"getitem": 1, "set_item": 2, "scatter": 1}  # the position of the index argument
+_PASSED = {np.dtype(np.float64), np.dtype(np.bool_)}  # numbers that a body can take
+_OF_INTEGERS = {"add", "sub", "mul", "div"}  # rows that convert an integer to a float
 
 
 class LineKinds(NamedTuple):
-    """What is known of each line of a program."""
+    """The kind of each line of a program."""
 
     symbols: Any  # a number for each line, the same for lines of one kind
-    refs: list[list[int]]  # the lines that each needs, in the order of its arguments
+    refs: list[list[int]]  # the lines that each line needs, in the order of its arguments
     free: list[tuple[int, ...]]  # which arguments may differ between lines of one kind
 
 
 def find_kinds(lines: list[Line]) -> LineKinds:
-    """Return what kind each line is of.
+    """Return the kind of each line.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def find_kinds(lines: list[Line]) -> LineKinds:
 
 
 def with_slices(line: Line) -> Line:
-    """Return a line with a slice in place of integers that go on by steps: elements of a row.
+    """Return a line with evenly spaced integer indices replaced by a slice.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def with_slices(line: Line) -> Line:
 
 
 def _describe(line: Line, k: int, arg: Any, passed: bool) -> tuple[Any, bool]:
-    """Say what an argument that is no result of a line must be, and whether it may be another."""
+    """Return what a constant argument must be, and whether it may differ between lines."""
     kind, what = type(arg), line.what
     row = isinstance(what, Primitive)
     if row and INDEX.get(what.name) == k and is_basic(arg) and next(places(arg), None) is None:
@@ -118,7 +119,7 @@ def _describe(line: Line, k: int, arg: Any, passed: bool) -> tuple[Any, bool]:
 
 
 def _skeleton(index: Any) -> Any:
-    """Return what kind of index it is, whatever the numbers in it."""
+    """Return the form of an index, without its numbers."""
     if type(index) is tuple:
         return tuple([_skeleton(part) for part in index])
     return slice if type(index) is slice else int if isinstance(index, int | np.integer) else index

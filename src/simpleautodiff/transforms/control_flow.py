@@ -1,8 +1,8 @@
-"""Control flow by functions, with the signatures of JAX: `scan`, `fori_loop`, `while_loop`, `cond`.
+"""Loops and branches as functions with JAX's signatures: `scan`, `fori_loop`, `while_loop`, `cond`.
 
-They are Python's `for`, `while` and `if`, so they are differentiated in every mode, to any order;
-`while_loop` in reverse mode, too. What they add is `checkpoint`: reverse mode then retains as many
-states of the loop as it says, by the binomial schedule of `transforms/snapshots`.
+They run Python's `for`, `while` and `if`, so they are differentiated in every mode, to any order;
+`while_loop` in reverse mode, too. What they add is `checkpoint`: reverse mode then retains only
+that many states of the loop, by the binomial schedule of `transforms/snapshots`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from collections.abc import Callable
 from operator import index
 from typing import Any
 
-from simpleautodiff.core.level import unwrapped
+from simpleautodiff.core.level import plain, unwrapped
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.arguments import check_function
-from simpleautodiff.transforms.snapshots import Steps
+from simpleautodiff.transforms.snapshots import SteppedLoop
 from simpleautodiff.values.functions import shape
-from simpleautodiff.values.pytree import flatten, matching_leaves
+from simpleautodiff.values.pytree import flatten, map_leaves, matching_leaves
 
 F = Callable[..., Any]
 
@@ -44,9 +45,9 @@ def scan(
     length
         The number of steps; needed where there are no `xs`.
     reverse
-        Begin with the last x. Each y stands at the place of its x.
+        Begin with the last x. Each y has the index of its x.
     checkpoint
-        How many states reverse mode retains; all of them if it is not said.
+        How many states reverse mode retains; by default all of them.
 
     Returns
     -------
@@ -77,7 +78,7 @@ def scan(
             )
         return _check_carry(made[0], init, "the carry of a scan"), made[1]
 
-    return Steps(step, lambda k, carry: k < count, checkpoint, places).run(init, xs)
+    return SteppedLoop(step, count, None, checkpoint, places).run(init, xs)
 
 
 def fori_loop(
@@ -85,7 +86,7 @@ def fori_loop(
 ) -> Any:
     """Compute ``val = body_fun(i, val)`` for i from `lower` to `upper` - 1.
 
-    With `checkpoint`, reverse mode retains so many states and computes the others again.
+    With `checkpoint`, reverse mode retains that many states and computes the others again.
 
     Examples
     --------
@@ -107,14 +108,14 @@ def fori_loop(
         made = body_fun(begin + k, state)
         return _check_carry(made, init_val, "the value of a fori_loop"), None
 
-    return Steps(step, lambda k, state: begin + k < end, checkpoint).run(init_val, None)[0]
+    return SteppedLoop(step, max(0, end - begin), None, checkpoint).run(init_val, None)[0]
 
 
 def while_loop(cond_fun: F, body_fun: F, init_val: Any, *, checkpoint: int | None = None) -> Any:
     """Compute ``val = body_fun(val)`` as long as ``cond_fun(val)`` holds.
 
-    It can be reversed: the number of steps is that of the computation of the value. With
-    `checkpoint`, reverse mode retains so many states and computes the others again.
+    Reverse mode works, too: it takes as many steps as the loop did. With `checkpoint`, it retains
+    that many states and computes the others again.
 
     Examples
     --------
@@ -131,7 +132,7 @@ def while_loop(cond_fun: F, body_fun: F, init_val: Any, *, checkpoint: int | Non
     def step(k: int, state: Any, x: None) -> tuple[Any, None]:
         return _check_carry(body_fun(state), init_val, "the value of a while_loop"), None
 
-    return Steps(step, lambda k, state: cond_fun(state), checkpoint).run(init_val, None)[0]
+    return SteppedLoop(step, None, cond_fun, checkpoint).run(init_val, None)[0]
 
 
 def cond(pred: Any, true_fun: F, false_fun: F, *operands: Any) -> Any:
@@ -146,11 +147,19 @@ def cond(pred: Any, true_fun: F, false_fun: F, *operands: Any) -> Any:
     """
     check_function(true_fun)
     check_function(false_fun)
+    if getattr(getattr(plain(pred), "level", None), "selects", False):  # in a loop that is recorded
+        return _choose(pred, true_fun(*operands), false_fun(*operands))
     return true_fun(*operands) if pred else false_fun(*operands)
 
 
+def _choose(pred: Any, yes: Any, no: Any) -> Any:
+    """Return one of two structures, by a condition that differs from step to step."""
+    others = iter(matching_leaves(no, yes, "what cond gives if its condition does not hold"))
+    return map_leaves(lambda leaf: where(pred, leaf, next(others)), yes)
+
+
 def _count_steps(xs: Any, length: int | None) -> int:
-    """Return the common length of the arrays, or the one that was said."""
+    """Return the common length of the arrays, or `length` if there are none."""
     leaves = flatten(xs)[0] if xs is not None else []
     for leaf in leaves:
         if not shape(unwrapped(leaf)):
@@ -171,7 +180,7 @@ def _count_steps(xs: Any, length: int | None) -> int:
 
 
 def _check_carry(made: Any, init: Any, what: str) -> Any:
-    """Refuse a state that is not like the first one, as a loop that is compiled has to."""
+    """Refuse a state that differs in structure or shape from the first one."""
     leaves = matching_leaves(made, init, what)
     for leaf, first in zip(leaves, flatten(init)[0], strict=True):
         if shape(unwrapped(leaf)) != shape(unwrapped(first)):
