@@ -139,7 +139,7 @@ def test_adjoints_go_back_through_sums_in_place_as_they_are():
     assert found.count("set_item") == 1  # that of the function itself
     assert "where" not in found  # no element is a structural zero
     precise = names(clean(recorded, precise=True))  # -0.0 + 0.0 is 0.0
-    assert precise.count("set_item") == 2
+    assert precise.count("set_item") > 1
 
 
 @pytest.mark.parametrize(
