@@ -85,6 +85,7 @@ class Specialization:
 
     calls: int = 0
     root: Path | None = None
+    last: Path | None = None  # the path that the last call took
     reason: str = ""  # why it is not compiled
     given: list[str] = field(default_factory=list)  # the paths of the arguments that may change
 
@@ -158,19 +159,35 @@ class JitFunction:
     ) -> Any:
         if found.root is None:
             return self._run_and_record(found, described, args, kwargs, None)
-        path, inputs = found.root, described.inputs
+        inputs = described.inputs
+        if found.last is not None:  # calls one after another mostly go one way
+            path, tried = self._follow_guards(found, found.last, inputs, out)
+            if tried is not None and tried[0] == 0:
+                found.last = path
+                return path.finish(tried[1])
+        path, tried = self._follow_guards(found, found.root, inputs, out)
+        if tried is None or tried[0] - 1 in path.as_is:
+            return self._run_plainly(args, kwargs)  # the function itself says what is wrong
+        status, outputs = tried
+        if status:
+            return self._run_and_record(found, described, args, kwargs, (path, status - 1))
+        found.last = path if path is not found.root else None
+        return path.finish(outputs)
+
+    def _follow_guards(
+        self, found: Specialization, path: Path, inputs: list[Any], out: Any
+    ) -> tuple[Path, tuple[int, list[Any]] | None]:
+        """Run a program, and where a guard fails that of the path that goes on there.
+
+        Return the last path and what it gave: the number of a guard that fails, or 0, and results.
+        """
         while True:
             if path.unconfirmed is not None and not self._confirm(found, path):
-                return self._run_plainly(args, kwargs)
+                return path, None
             tried = _try_path(path, inputs, out)
-            if tried is None or tried[0] - 1 in path.as_is:
-                return self._run_plainly(args, kwargs)  # the function itself says what is wrong
-            status, outputs = tried
-            if status == 0:
-                return path.finish(outputs)
-            turn = path.branches.get(status - 1)
+            turn = path.branches.get(tried[0] - 1) if tried is not None else None
             if turn is None:
-                return self._run_and_record(found, described, args, kwargs, (path, status - 1))
+                return path, tried
             path = turn
 
     def _run_and_record(

@@ -129,7 +129,7 @@ def apply(primitive: Primitive, *args: Any) -> Any:
         )
     level: Level | None = None
     for i, arg in enumerate(args):
-        if isinstance(arg, Traced) and not isinstance(arg, Written):
+        if isinstance(arg, Traced) and not issubclass(type(arg), Written):
             if level is None or arg.level.number > level.number:
                 level = arg.level
         elif not isinstance(arg, (int, float)):

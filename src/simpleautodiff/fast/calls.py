@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import REFUSED, WATCHERS, Written, apply, unwrapped
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive, values_read
@@ -99,7 +100,7 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
                 value = compute(value) if not POOL.open else compute_pooled(compute, value)
             except REFUSED:
                 return apply(primitive, x)
-        elif type(x) is float or type(x) is np.ndarray:
+        elif type(x) is float or type(x) is np.ndarray or type(x) in engine.scalars:
             try:
                 compute = by_type[type(x)]
                 return compute(x) if not POOL.open else compute_pooled(compute, x)
@@ -131,7 +132,8 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
         x = args[0] if args else None
         recorded = type(x) is Node
         plain = x.value if recorded else x  # type: ignore[union-attr]
-        if len(args) != arity or (type(plain) is not np.ndarray and type(plain) is not np.float64):
+        is_array = type(plain) is np.ndarray or type(plain) is np.float64
+        if len(args) != arity or not (is_array or (recorded and _is_opaque(plain))):
             return _apply_unwrapped(wrapping, primitive, args)
         fixed = True
         for setting in args[1:]:
@@ -141,7 +143,7 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
                     return apply(primitive, *args)
                 fixed = fixed and kind is tuple and IMMUTABLE.issuperset(map(type, setting))
         try:
-            value = compute(plain, *args[1:])
+            value = compute(plain, *args[1:]) if is_array else apply(primitive, plain, *args[1:])
         except REFUSED:
             return apply(primitive, *args)
         if not recorded:
@@ -158,6 +160,16 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
         return node
 
     return wrapping
+
+
+def _is_opaque(x: Any) -> bool:
+    """Tell whether a number is one that a batch or a program being recorded computes with."""
+    return type(x) is not Node and getattr(type(x), "opaque", False)
+
+
+def _is_constant(opaque: Any, level: Any) -> bool:
+    """Tell whether an opaque number is a constant to a tape."""
+    return type(level) is FastTape and bool(opaque.level.number < level.number)
 
 
 def _is_fixed(setting: Any) -> bool:
@@ -225,6 +237,8 @@ def wrapping(a=MISSING, b=MISSING, *rest):
             y = b
         elif type(b) is ndarray and b.dtype.kind == "f" and b.ndim:
             y = b = level.retain(b) if reads_b and type(level) is FastTape else b
+        elif is_opaque(b) and is_constant(b, level):
+            y, b = b, level.argument(b)
         else:
             return explain(a, b)
     elif type(b) is Node and (type(a) is float or type(a) is int or type(a) is float64):
@@ -232,6 +246,9 @@ def wrapping(a=MISSING, b=MISSING, *rest):
     elif type(b) is Node and type(a) is ndarray and a.dtype.kind == "f" and a.ndim:
         level, y = b.level, b.value
         x = a = level.retain(a) if reads_a and type(level) is FastTape else a
+    elif type(b) is Node and is_opaque(a) and is_constant(a, b.level):
+        level, x, y = b.level, a, b.value
+        a = level.argument(a)
     elif type(a) is ndarray and (type(b) is ndarray or type(b) is float or type(b) is int):
         try:
             return {plain} if not POOL.open else compute_pooled(compute, a, b)
@@ -315,6 +332,8 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "apply": apply,
         "compute": _faster(primitive),
         "explain": explain,
+        "is_constant": _is_constant,
+        "is_opaque": _is_opaque,
         "compute_pooled": compute_pooled,
         "float64": np.float64,
         "is_root": is_root_row(primitive),

@@ -100,7 +100,8 @@ class Masked(PartialAdjoint):
 def masked(array: Any, mask: Any) -> Any:
     """Return an adjoint that exists where a mask is true; the rest are structural zeros."""
     if isinstance(mask, np.ndarray | np.bool_ | bool):
-        return array if np.all(mask) else Masked(array, mask if np.ndim(mask) else np.bool_(False))
+        every = mask if isinstance(mask, bool) else mask.all()
+        return array if every else Masked(array, mask if np.ndim(mask) else np.bool_(False))
     return Masked(array, mask)
 
 

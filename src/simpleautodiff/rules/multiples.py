@@ -59,7 +59,9 @@ class Multiple:
 
 def multiply_roots(x: Any, y: Any) -> Any:
     """Return x × y as a smooth number, if a root at 0 is a factor of both; None if not."""
-    if not (_is_multiple(y) and (x is y or _is_multiple(x)) and is_at_0(x)):
+    if type(x) is not type(y) or not _is_multiple(y):
+        return None
+    if not ((x is y or _is_multiple(x)) and is_at_0(x)):
         return None
     first, second = _find_root(x), _find_root(y)
     if not is_same(first.root, second.root):
@@ -114,8 +116,8 @@ def _is_multiple(x: Any) -> bool:
         if made is None or made.squared is None:
             return False
 
-        def ask(node: Node, known: dict[int, bool]) -> bool:
-            return is_root(node) or any([known[_key(source)] for source in _sources(node)])
+        def ask(node: Node, sources: list[Node], known: dict[int, bool]) -> bool:
+            return is_root(node) or any([known[_key(source)] for source in sources])
 
         return bool(_follow(x, "are_multiples", ask))
     made, args = origin(x)
@@ -141,31 +143,36 @@ def _find_root(x: Any) -> Multiple:
     return Multiple(x, apply(square_of(primitive), x, *args))
 
 
-def _expand_node(node: Node, known: dict[int, Multiple | None]) -> Multiple | None:
+def _expand_node(
+    node: Node, sources: list[Node], known: dict[int, Multiple | None]
+) -> Multiple | None:
     """Return a node as a `Multiple`, if it is one; its sources have been examined before."""
     primitive, args = origin(node)
     if primitive is None or not _is_multiple(node):
         return None
-    own = {id(source) for source in _sources(node)}
+    own = {id(source) for source in sources}
     parts = [known[_key(arg)] if id(arg) in own else None for arg in args]
     if any(parts):
         return _make_multiple(primitive, args, parts, node)
     return Multiple(node, apply(square_of(primitive), node, *args))
 
 
-def _follow(x: Node, name: str, ask: Callable[[Node, dict[int, Any]], Any]) -> Any:
+def _follow(x: Node, name: str, ask: Callable[[Node, list[Node], dict[int, Any]], Any]) -> Any:
     """Apply `ask` to a node after its sources; a tape caches the answers."""
     known = vars(x.level).setdefault(name, {}) if isinstance(x.level, Tape) else {}
     waiting = [x]
     while waiting:
         node = waiting[-1]
-        missing = [source for source in _sources(node) if _key(source) not in known]
-        if missing and _key(node) not in known:
+        if _key(node) in known:
+            waiting.pop()
+            continue
+        sources = _sources(node)
+        missing = [source for source in sources if _key(source) not in known]
+        if missing:
             waiting += missing
         else:
             waiting.pop()
-            if _key(node) not in known:
-                known[_key(node)] = ask(node, known)
+            known[_key(node)] = ask(node, sources, known)
     return known[_key(x)]
 
 
@@ -176,12 +183,12 @@ def _key(node: Node) -> int:
 
 def _sources(node: Node) -> list[Node]:
     """Return the arguments of a node from which its root may come."""
-    primitive, args = origin(node)
+    primitive = node.primitive
     if primitive is None or not _passes_roots(primitive, node):
         return []
     return [
         arg
-        for k, arg in enumerate(args)
+        for k, arg in enumerate(node.args)
         if type(arg) is Node and arg.level is node.level and _reads_root(primitive, k)
     ]
 

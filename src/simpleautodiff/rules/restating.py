@@ -35,7 +35,7 @@ def origin(x: Any) -> tuple[Primitive | None, Args]:
 
 def is_root(x: Any) -> bool:
     """Tell whether a node or a jet is a root, whose square is smooth."""
-    primitive = origin(x)[0]
+    primitive = x.primitive if type(x) is Node else origin(x)[0]
     return primitive is not None and any(rule is not ZERO for rule in primitive.squared or ())
 
 

@@ -131,12 +131,7 @@ def apply_plainly(function: Any, *args: Any) -> Any:
 
 def _install() -> None:
     """Give opaque values the operators that have no derivative."""
-    binary: dict[str, Any] = {
-        **{name: getattr(np, word) for name, word in _COMPARISON_UFUNCS.items()},
-        **{name: getattr(operator, f"{name}_") for name in ("and", "or")},
-        "xor": operator.xor,
-    }
-    for name, function in binary.items():
+    for name, function in OPERATIONS_WITHOUT_SLOPE.items():
         setattr(Opaque, f"__{name}__", _make_binary(function))
         if name in ("and", "or", "xor"):  # these commute
             setattr(Opaque, f"__r{name}__", _make_binary(function))
@@ -150,6 +145,11 @@ _COMPARISON_UFUNCS = {
     "ge": "greater_equal",
     "eq": "equal",
     "ne": "not_equal",
+}
+OPERATIONS_WITHOUT_SLOPE: dict[str, Any] = {
+    **{name: getattr(np, word) for name, word in _COMPARISON_UFUNCS.items()},
+    **{name: getattr(operator, f"{name}_") for name in ("and", "or")},
+    "xor": operator.xor,
 }
 
 

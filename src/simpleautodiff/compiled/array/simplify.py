@@ -335,14 +335,18 @@ def without_dead(program: RecordedProgram) -> RecordedProgram:
                         needed[place] = True
             for place in places(kwargs) if kwargs else ():
                 needed[place] = True
+    if all(needed):
+        return program
     of: dict[int, Any] = {}
     kept: list[Line] = []
     for number, line in enumerate(lines):
         if needed[number]:
             of[number] = Ref(len(kept))
-            what, args, kwargs, shape, dtype, where = line
-            kwargs = with_values(kwargs, of) if kwargs else kwargs
-            kept.append(Line(what, with_values(args, of), kwargs, shape, dtype, where))
+            if len(kept) < number:  # some before it are gone
+                what, args, kwargs, shape, dtype, where = line
+                kwargs = with_values(kwargs, of) if kwargs else kwargs
+                line = Line(what, with_values(args, of), kwargs, shape, dtype, where)
+            kept.append(line)
     guards = [_renumber(guard, of) for guard in program.guards]
     return RecordedProgram(kept, program.inputs, guards, with_values(program.outputs, of))
 

@@ -62,7 +62,7 @@ def same_steps(shape: Shape, one: Shape, other: Shape) -> bool:
 
 def whole(root: int, shape: Shape) -> View:
     """Return the view of all elements."""
-    return View(root, shape, 0, steps(shape))
+    return View(root, shape, 0, steps(shape) if shape else ())
 
 
 def apply_view(name: str, args: Sequence[Any], view: View, size: int) -> View | None:

@@ -39,6 +39,9 @@ from simpleautodiff.rules.restating import find_value_alone
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import map_leaves
 
+_NO_NAMES: dict[str, Any] = {}  # arguments by name, of most steps
+_new_line: Any = tuple.__new__  # which takes half the time of the named tuple's own
+
 
 class SymbolLevel(OpaqueLevel):
     """The level of symbols: it computes with the values of this call, and records each step."""
@@ -84,22 +87,26 @@ class SymbolLevel(OpaqueLevel):
         if type(value) is int:
             value = float(value)  # math.floor(x), which may be nan in another call
         if type(value) is float:
-            return self.single(Line(what, args, kwargs, (), FLOAT64_DTYPE), value)
+            return self.single(what, args, value, kwargs)
         symbol = Symbol()
         symbol.level, symbol.concrete, symbol.place = self, value, Ref(len(self.lines))
-        shape, dtype = getattr(value, "shape", ()), _dtype(value)
+        symbol.shape = shape = getattr(value, "shape", ())
+        symbol.dtype = dtype = _dtype(value)
         where = cite_line() if _is_seldom_compiled(what) else ""
         self.lines.append(Line(what, args, kwargs, shape, dtype, where))
         return symbol
 
-    def single(self, line: Line, value: float) -> FloatSymbol:
+    def single(
+        self, what: Any, args: tuple[Any, ...], value: float, kwargs: Any = _NO_NAMES
+    ) -> FloatSymbol:
         """Record a step that returns a Python number."""
-        self._check_open()
-        symbol = FloatSymbol()
+        if not self.open:
+            self._check_open()
+        symbol, lines = FloatSymbol(), self.lines
         symbol.level = self
         symbol.concrete = value
-        symbol.place = Ref(len(self.lines))
-        self.lines.append(line)
+        symbol.place = Ref(len(lines))
+        lines.append(_new_line(Line, (what, args, kwargs, (), FLOAT64_DTYPE, "")))
         return symbol
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
@@ -110,7 +117,8 @@ class SymbolLevel(OpaqueLevel):
         """Run a row that is recorded unchanged."""
         if primitive.name in _INDEXED:
             k = _INDEXED[primitive.name]
-            args = (*args[:k], map_leaves(self._pin_mask, args[k]), *args[k + 1 :])
+            if type(args[k]) not in _LEAVES:
+                args = (*args[:k], map_leaves(self._pin_mask, args[k]), *args[k + 1 :])
         numbers = tuple([self._concrete(arg) for arg in args])
         value = evaluate(primitive, numbers)
         if primitive is _WHERE:
@@ -142,7 +150,7 @@ class SymbolLevel(OpaqueLevel):
         if function in _BY_MASK and isinstance(args[0], Symbol):
             return function(self.pin(np.not_equal(args[0], 0)), *args[1:], **kwargs)
         value = function(*self._concrete(args), **self._concrete(kwargs))
-        args, kwargs = tuple(args), map_leaves(self._as_argument, kwargs)
+        args, kwargs = tuple(args), map_leaves(self._as_argument, kwargs) if kwargs else {}
         if not isinstance(value, tuple):
             return self.record(function, args, kwargs, value)
         whole = self.record(function, args, kwargs, value)
@@ -192,20 +200,23 @@ class SymbolLevel(OpaqueLevel):
 
     def _concrete(self, tree: Any) -> Any:
         """Replace symbols by the numbers of this call."""
-        if isinstance(tree, Symbol):
-            return tree.concrete
-        if type(tree) in _LEAVES:
+        kind = type(tree)
+        if kind in _LEAVES:
             return tree
+        if kind is Symbol or kind is FloatSymbol:
+            return tree.concrete
+        if kind is tuple or kind is list:
+            return kind([self._concrete(part) for part in tree])
         return map_leaves(lambda leaf: leaf.concrete if isinstance(leaf, Symbol) else leaf, tree)
 
     def _as_argument(self, arg: Any) -> Any:
         """Return an argument as the program stores it: on this level, protected from changes."""
         kind = type(arg)
-        if kind is float or kind is int:
+        if kind in _NUMBERS:
             return arg
-        if isinstance(arg, Symbol):
-            return self._own(arg).place
-        if isinstance(arg, Traced):
+        if kind is Symbol or kind is FloatSymbol:
+            return arg.place if arg.level is self else self._own(arg).place
+        if issubclass(kind, Traced):
             raise not_recorded("a node of another derivative")
         if kind is np.ndarray:
             return native(arg) if not arg.dtype.isnative else arg.copy()
@@ -276,13 +287,17 @@ _WHERE = TABLE["where"]
 
 def _in_common_kind(value: Any, x: Any, y: Any) -> Any:
     """Return the choice between x and y in their common dtype: another call may differ."""
-    if type(x) is type(y) or np.ndim(value):
+    if type(x) is type(y) or isinstance(value, np.ndarray):
         return value
+    if {type(x), type(y)} == _PYTHON_NUMBERS:
+        return float(value)
     number = np.result_type(x, y).type(value)
     return number if hasattr(x, "dtype") or hasattr(y, "dtype") else number.item()
 
 
-_LEAVES = {float, int, bool, np.ndarray, type(None), slice, str, np.float64}
+_NUMBERS = {float, int, bool, type(None), np.float64}
+_PYTHON_NUMBERS = {float, int}
+_LEAVES = {*_NUMBERS, np.ndarray, slice, str}
 _BY_NUMBERS = {np.unique, np.extract, np.compress}
 _BY_MASK = {np.nonzero, np.flatnonzero, np.argwhere}
 _INDEXED = {"getitem": 1, "set_item": 2, "scatter": 1}  # the position of the index

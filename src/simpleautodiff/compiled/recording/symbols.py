@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from simpleautodiff.arrays.batch.opaque import Opaque
-from simpleautodiff.compiled.recording.trace_program import Line, Ref
+from simpleautodiff.arrays.batch.opaque import OPERATIONS_WITHOUT_SLOPE, Opaque
+from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import apply
+from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import LostDerivativeError, TraceError, cite_line
 from simpleautodiff.rules.array.indexing import getitem
@@ -39,20 +40,12 @@ class LostSymbolError(NotRecordedError, LostDerivativeError):
 class Symbol(Opaque):
     """A number or an array that differs from call to call."""
 
-    __slots__ = ("concrete", "place")
+    __slots__ = ("concrete", "dtype", "place", "shape")
     level: SymbolLevel
     concrete: Any  # its value in this call
     place: Ref  # the line of the program that computes it
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape, which is the same at every call."""
-        return getattr(self.concrete, "shape", ())
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype."""
-        return np.result_type(self.concrete)
+    shape: tuple[int, ...]  # which is the same at every call, as is the dtype
+    dtype: Any
 
     @property
     def can_decide(self) -> bool:
@@ -119,6 +112,8 @@ class FloatSymbol(Symbol):
 
     __slots__ = ()
     array_like = False
+    shape = ()
+    dtype = FLOAT64_DTYPE
 
     def lift_integer(self, number: int) -> Any:
         """Return an integer as a float."""
@@ -155,6 +150,8 @@ def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) 
             number = other.concrete
         elif kind is float or kind is int:
             number = other
+        elif kind is Node:
+            return NotImplemented  # the node has a short way of its own
         else:
             return apply(primitive, *((other, self) if swapped else (self, other)))
         try:
@@ -167,9 +164,30 @@ def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) 
             )
         mine, theirs = self.place, number if number is other else other.place
         args = (theirs, mine) if swapped else (mine, theirs)
-        return self.level.single(Line(primitive, args, _NOTHING, (), FLOAT64_DTYPE), value)
+        return self.level.single(primitive, args, value)
 
     return method
+
+
+def _quick_plain(function: Any, otherwise: Any) -> Any:
+    """Return a comparison, or what is done to bools, that has a short way for single numbers."""
+
+    def method(self: Symbol, other: Any) -> Any:
+        kind = type(other)
+        if kind is FloatSymbol or kind is Symbol:
+            number = other.concrete if other.level is self.level else None
+        else:
+            number = other if kind is float or kind is int else None
+        if number is None:
+            return otherwise(self, other)
+        value = function(self.concrete, number)
+        return self.level.record(function, (self, other), _NOTHING, value)
+
+    return method
+
+
+def _invert(self: Symbol) -> Any:
+    return self.level.record(np.invert, (self,), _NOTHING, np.invert(self.concrete))
 
 
 _NOTHING: dict[str, Any] = {}
@@ -186,7 +204,7 @@ def _quick_unary(primitive: Primitive) -> Callable[[Any], Any]:
             return apply(primitive, x)
         if type(value) is not float:
             return x.level.record(primitive, (x,), _NOTHING, value)
-        return x.level.single(Line(primitive, (x.place,), _NOTHING, (), FLOAT64_DTYPE), value)
+        return x.level.single(primitive, (x.place,), value)
 
     return function
 
@@ -200,6 +218,10 @@ def _install() -> None:
     ):
         setattr(Symbol, f"__{name}__", _quick_binary(row, compute, swapped=False))
         setattr(Symbol, f"__r{name}__", _quick_binary(row, compute, swapped=True))
+    for name, function in OPERATIONS_WITHOUT_SLOPE.items():
+        method = f"__{name}__"
+        setattr(Symbol, method, _quick_plain(function, getattr(Opaque, method)))
+    setattr(Symbol, "__invert__", _invert)  # noqa: B010
     for primitive in TABLE.values():
         if primitive.arity == 1 and primitive.by_type is not None:
             quick = _quick_unary(primitive)

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from simpleautodiff.core.primitive import Primitive
+
 
 class Line(NamedTuple):
     """One step: a row, or a function of NumPy that has no derivative, and its arguments.
@@ -24,7 +26,8 @@ class Line(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the row or of the function; "input" for an argument."""
-        return str(getattr(self.what, "name", getattr(self.what, "__name__", "input")))
+        what = self.what
+        return what.name if type(what) is Primitive else getattr(what, "__name__", "input")
 
 
 @final

@@ -23,7 +23,7 @@ from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.array.view_accesses import Shape, View, steps
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.rolled.limits import ROLLING
-from simpleautodiff.compiled.rolled.roll import lowest
+from simpleautodiff.compiled.rolled.roll import FLOAT64_DTYPE, lowest
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
     Call,
@@ -203,6 +203,8 @@ class RolledLayout:
 
     def _bytes(self, number: int) -> int:
         line = self.lines[number]
+        if line.dtype is FLOAT64_DTYPE and not line.shape:
+            return 8
         if line.dtype is None or line.dtype.hasobject:
             raise NotRolledError(f"{line.name} gives numbers of type {line.dtype}")
         return -(-math.prod(line.shape) * line.dtype.itemsize // 8) * 8

@@ -8,6 +8,7 @@ address.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from simpleautodiff.rules.row import TABLE
 
 INDEX = {"getitem": 1, "set_item": 2, "scatter": 1}  # the position of the index argument
 _PASSED = {np.dtype(np.float64), np.dtype(np.bool_)}  # numbers that a body can take
+_REFS = {Ref}
 _OF_INTEGERS = {"add", "sub", "mul", "div"}  # rows that convert an integer to a float
 
 
@@ -27,7 +29,7 @@ class LineKinds(NamedTuple):
     """The kind of each line of a program."""
 
     symbols: Any  # a number for each line, the same for lines of one kind
-    refs: list[list[int]]  # the lines that each line needs, in the order of its arguments
+    refs: list[Sequence[int]]  # the lines that each line needs, in the order of its arguments
     free: list[tuple[int, ...]]  # which arguments may differ between lines of one kind
 
 
@@ -45,15 +47,26 @@ def find_kinds(lines: list[Line]) -> LineKinds:
     [0, 1, 2, 1, 2, 3, 4]
     """
     numbers: dict[Any, int] = {}
-    types = [numbers.setdefault((line.shape, line.dtype), len(numbers)) for line in lines]
+    types: list[int] = []
     known: dict[Any, int] = {}
-    symbols, refs, free = [], [], []
-    for line, type_ in zip(lines, types, strict=True):
+    symbols: list[int] = []
+    refs: list[Sequence[int]] = []
+    free: list[tuple[int, ...]] = []
+    for line in lines:
+        what, args, kwargs, shape, dtype, _ = line
+        type_ = numbers.setdefault((shape, dtype), len(numbers))
+        types.append(type_)
+        if not kwargs and {*map(type, args)} == _REFS:  # as of most lines
+            key: Any = what, type_, *[types[arg] for arg in args]
+            symbols.append(known.setdefault(key, len(known)))
+            refs.append(args)
+            free.append(())
+            continue
         needed: list[int] = []
         described: list[Any] = []
         varies: list[int] = []
-        passed = line.dtype in _PASSED
-        for arg in line.args:
+        passed = dtype in _PASSED
+        for arg in args:
             if type(arg) is Ref:
                 needed.append(arg)
                 described.append(types[arg])
@@ -61,14 +74,14 @@ def find_kinds(lines: list[Line]) -> LineKinds:
             else:
                 needed += places(arg)
                 described.append(None)
-        if line.kwargs:
-            needed += places(line.kwargs)
-        for k, arg in enumerate(line.args):
+        if kwargs:
+            needed += places(kwargs)
+        for k, arg in enumerate(args):
             if type(arg) is not Ref:
                 described[k], may_vary = _describe(line, k, arg, passed)
                 if may_vary:
                     varies.append(k)
-        key = line.what, type_, tuple(described), argument_key(line.kwargs) if line.kwargs else None
+        key = what, type_, tuple(described), argument_key(kwargs) if kwargs else None
         symbols.append(known.setdefault(key, len(known)))
         refs.append(needed)
         free.append(tuple(varies))
@@ -84,7 +97,7 @@ def with_slices(line: Line) -> Line:
     >>> with_slices(line).args[1]
     (slice(4, 7, 2),)
     """
-    if not isinstance(line.what, Primitive) or line.what.name not in INDEX:
+    if type(line.what) is not Primitive or line.what.name not in INDEX:
         return line
     k = INDEX[line.what.name]
     index = line.args[k]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -93,7 +94,7 @@ class _Rolling:
 
     def _part(self, view: View, index: Any) -> View:
         """Return the part of an array that an index selects."""
-        size = int(np.prod(self.lines[view.root].shape))
+        size = math.prod(self.lines[view.root].shape)
         part = apply_view("getitem", (index,), view, size)
         assert part is not None
         return part
@@ -328,6 +329,8 @@ def _window(view: View) -> tuple[int, ...]:
 
 def lowest(view: View) -> int:
     """Return the smallest offset of an element of a view."""
+    if not view.shape:
+        return view.offset
     back = [(n - 1) * min(s, 0) for n, s in zip(view.shape, view.strides, strict=True)]
     return view.offset + sum(back)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ class LineCall(NamedTuple):
     """A line that NumPy computes."""
 
     number: int
-    needs: list[int]
+    needs: Sequence[int]
 
 
 class Row(NamedTuple):

@@ -62,6 +62,7 @@ class Stretches:
         self.added: dict[int, int] = {}
         self.last = [-1] * len(self.lines)
         self._users = [0] * len(self.lines)
+        self._forms: dict[tuple[int, int], tuple[Any, list[int]]] = {}
         self._find_uses()
         self.guards_at: dict[int, list[int]] = {}
         self._place_guards()
@@ -98,7 +99,9 @@ class Stretches:
         for start, stop in self.parts:
             if start in self.moved or start in self.by_numpy:
                 continue
-            key, needs = self._form(start, stop)
+            if (start, stop) not in self._forms:
+                self._forms[start, stop] = self._form(start, stop)
+            key, needs = self._forms[start, stop]
             if views is not None:
                 key = key, self._layouts(start, stop, needs, views)
             group = found.setdefault(key, Group(stop - start))
