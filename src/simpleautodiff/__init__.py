@@ -43,6 +43,10 @@ if typing.TYPE_CHECKING:
         Comparison as Comparison,
         compare as compare,
     )
+    from simpleautodiff.display.eliminate import (
+        Elimination as Elimination,
+        eliminate as eliminate,
+    )
     from simpleautodiff.display.explorer.page import explore as explore
     from simpleautodiff.display.explorer.widget import widget as widget
     from simpleautodiff.display.figures.figure import (
@@ -199,6 +203,12 @@ if typing.TYPE_CHECKING:
         checkpoint_name as checkpoint_name,
         checkpoint_policies as checkpoint_policies,
     )
+    from simpleautodiff.transforms.control_flow import (
+        cond as cond,
+        fori_loop as fori_loop,
+        scan as scan,
+        while_loop as while_loop,
+    )
     from simpleautodiff.transforms.custom_primitive import primitive as primitive
     from simpleautodiff.transforms.grad import (
         derivative as derivative,
@@ -218,12 +228,6 @@ if typing.TYPE_CHECKING:
         jacrev as jacrev,
     )
     from simpleautodiff.transforms.kinks import KinkMet as KinkMet
-    from simpleautodiff.transforms.loops import (
-        cond as cond,
-        fori_loop as fori_loop,
-        scan as scan,
-        while_loop as while_loop,
-    )
     from simpleautodiff.transforms.snapshots import (
         Schedule as Schedule,
         loop as loop,

@@ -1,6 +1,7 @@
 """Arrays that NumPy makes inside a derivative, in plain NumPy code that is not changed."""
 
 import threading
+from collections import deque
 
 import numpy as np
 import pytest
@@ -160,6 +161,63 @@ def rosenbrock(x):
     return scipy.optimize.rosen(x)
 
 
+def copy_by_array(x):
+    y, z = np.array(x), np.array(x, copy=True)
+    y[0] = x[1] ** 2
+    z *= y
+    return np.sum(x * z) + np.sum(np.array(y) - y)
+
+
+def join_a_deque(x):
+    recent = deque(maxlen=2)
+    for each in x:
+        recent.append(each**2)
+    return np.sum(recent) * np.prod(np.array(recent))
+
+
+def join_what_is_yielded(x):
+    first = np.fromiter((each**2 for each in x), float, 2)
+    return np.sum(first) * np.prod(np.fromiter((np.sin(each) for each in x), dtype=float))
+
+
+def reduce_lists_by_ufuncs(x):
+    highest = np.maximum.reduce([x, x[::-1], np.ones(3)])
+    return np.logaddexp.reduce([x[0], x[1]]) + np.sum(highest) + np.add.reduce([x[1] ** 2, x[2]])
+
+
+def join_lists_of_several_lengths(x):
+    rows = np.vstack([[x[0], x[1]], [1.0, x[2]]])
+    return np.linalg.det(rows) + np.prod(np.hstack([x, [x[0]], [2.0]]))
+
+
+def methods_of_made_arrays(x):
+    a = np.eye(3) * 2.0
+    total = np.cov(np.array([[1.0, 2.0, 4.0], [0.5, 0.0, 1.0], [1.0, 0.0, 0.0]])).sum(axis=0)
+    total[1] += x[0]
+    return (
+        a.dot(x).dot(total)
+        + np.sum(np.ones(3).clip(0.2, x))
+        + a.T.dot(np.array([x[1], 1.0, x[2]]))[0]
+    )
+
+
+def put_into_a_made_array(x):
+    y = np.zeros(5)
+    np.put(y, [0, 3, 4], x)
+    np.copyto(y[1:2], x[:1] ** 2)
+    np.place(y, y == 0.0, x[2])
+    return np.prod(y)
+
+
+def fit_and_average(x):
+    return np.sum(np.polyfit([0, 1, 2], x, 1) ** 2) + np.average([1, 2, 4], weights=x)
+
+
+def one_number_of_a_normal(x):
+    s = np.array([[x[0]]])
+    return scipy.stats.multivariate_normal.logpdf(np.array([x[1]]), np.zeros(1), s) * x[2]
+
+
 def rotate(x):
     c, s = np.cos(x[0]), np.sin(x[0])
     rotation = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
@@ -172,7 +230,9 @@ PROGRAMS = [
     write_to_a_diagonal, write_to_joined, reduce_lists, solve_lists, collect_then_join,
     fill_with_a_node, append_and_insert, add_dimensions, write_results, by_name,
     like_an_array_that_was_written_to, join_arrays_that_were_written_to,
-    integers_and_masks_beside, log_sum_by_name, rosenbrock, rotate,
+    integers_and_masks_beside, log_sum_by_name, rosenbrock, rotate, copy_by_array, join_a_deque,
+    join_what_is_yielded, reduce_lists_by_ufuncs, join_lists_of_several_lengths,
+    methods_of_made_arrays, put_into_a_made_array, fit_and_average, one_number_of_a_normal,
 ]  # fmt: skip
 
 
@@ -435,6 +495,16 @@ def test_where_nothing_can_be_done_the_message_stays():
         ad.grad(lambda x: np.array([1, 2]).__setitem__(0, x) or x)(3.0)
     assert type(outside) is np.ndarray
     assert outside.flags.writeable
+
+
+def test_the_line_that_is_in_the_way_is_told():
+    def f(x):
+        y = np.zeros(2)
+        y[0] = x  # this is answered
+        return y[0] * float(x)
+
+    with pytest.raises(ad.LostDerivativeError, match=r"float\(\) of.*return y\[0\] \* float"):
+        ad.grad(f)(3.0)
 
 
 def test_nested_derivatives_each_make_their_arrays():

@@ -1,4 +1,4 @@
-"""One derivative in five ways, side by side."""
+"""One derivative in six ways, side by side."""
 
 import importlib
 import json
@@ -14,7 +14,7 @@ def paper(x1, x2):
     return ad.log(x1) + x1 * x2 - ad.sin(x2)
 
 
-WAYS = ["forward", "reverse", "symbolic", "complex step", "differences"]
+WAYS = ["forward", "reverse", "elimination", "symbolic", "complex step", "differences"]
 
 
 def test_all_ways_agree_on_the_papers_example():
@@ -23,7 +23,7 @@ def test_all_ways_agree_on_the_papers_example():
     assert [way.name for way in found.ways] == WAYS
     for way in found.ways:
         np.testing.assert_allclose(way.values, [[5.5, 2 - math.cos(5)]], rtol=1e-9)
-    assert {name: found[name].digits for name in WAYS[:4]} == dict.fromkeys(WAYS[:4], 16)
+    assert {name: found[name].digits for name in WAYS[:5]} == dict.fromkeys(WAYS[:5], 16)
     assert 9 <= found["differences"].digits < 16
 
 
@@ -35,7 +35,9 @@ def test_operations_and_stored_numbers():
     assert found["reverse"].operations < found["forward"].operations
     assert found["forward"].stored == 0
     assert found["reverse"].stored == 2  # x1 for log and the product, x2 for the product and sin
+    assert found["elimination"].stored == 8  # an edge for each argument that is a node
     many = ad.compare(lambda x: np.sum(np.sin(x)), np.ones(100))
+    assert many["elimination"].note == "only for programs of single numbers"
     assert many["reverse"].stored == 100
     assert many["forward"].operations > 50 * many["reverse"].operations
 
@@ -108,7 +110,7 @@ def test_formats():
     assert "The library would choose reverse mode" in str(found)
     assert found.to("markdown").startswith("**Derivatives of paper**")
     assert r"\toprule" in found.to("latex")
-    assert found.to("html").count("<tr>") == 6
+    assert found.to("html").count("<tr>") == 7  # the head, and a row for each
     data = json.loads(found.to("json"))
     assert data["ways"][0]["values"] == [[5.5, 2 - math.cos(5)]]
     assert found._repr_mimebundle_()["text/html"] == found.to("html")

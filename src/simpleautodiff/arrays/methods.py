@@ -8,6 +8,7 @@ import numpy as np
 
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
+    METHOD_NAMES,
     Function,
     array_function,
     as_array,
@@ -36,7 +37,7 @@ from simpleautodiff.errors import (
 from simpleautodiff.rules.array.indexing import find_batches, flat_indices, getitem
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, transpose
-from simpleautodiff.rules.asked import askable
+from simpleautodiff.rules.decisions import as_operand
 from simpleautodiff.rules.scalar.complex_parts import conj, imag, real
 from simpleautodiff.values.pytree import map_leaves
 
@@ -152,12 +153,7 @@ FOREIGN_NAMES = {  # of PyTorch's tensors and other libraries' nodes: what to wr
     "detach": "write stop_gradient(x), or x.value for the plain number",
     "numpy": "x.value is the plain number or array, without its derivative",
 }
-_METHOD_NAMES = (  # methods that do what the function of the same name does
-    *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
-    *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "round"),
-    *("argmax", "argmin", "argsort", "argpartition", "any", "all", "nonzero", "searchsorted"),
-)
-ARRAY_METHODS: dict[str, Any] = {name: method_of(getattr(np, name)) for name in _METHOD_NAMES}
+ARRAY_METHODS: dict[str, Any] = {name: method_of(getattr(np, name)) for name in METHOD_NAMES}
 ARRAY_METHODS |= {
     name: property(lambda self, name=name: getattr(np.asarray(plain(self)), name))  # type: ignore[misc]
     for name in ("itemsize", "nbytes", "strides", "flags", "device")
@@ -197,7 +193,7 @@ ARRAY_METHODS |= {
     "__getitem__": _index,
     "__len__": _length,
     "__iter__": _iterate,
-    "__contains__": lambda self, value: bool(np.any(askable(self) == plain(value))),
+    "__contains__": lambda self, value: bool(np.any(as_operand(self) == plain(value))),
     "__array_function__": array_function,
     "__array_ufunc__": array_ufunc,
     "__matmul__": _times,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,8 +24,9 @@ from simpleautodiff.arrays.registry import Function, explain_arguments
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, patch_constructors
 from simpleautodiff.arrays.writes.versions import Writable
-from simpleautodiff.core.level import Traced, concrete, plain, unwrapped
+from simpleautodiff.core.level import Traced, plain, unwrapped
 from simpleautodiff.errors import RuleError, cite_line
+from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_complex, optional
 from simpleautodiff.values.pytree import flatten
 
@@ -45,9 +47,9 @@ _COMPLEX = {  # modules and functions whose implementations take complex numbers
     *("linalg.sinm", "linalg.solve", "linalg.solve_banded", "linalg.solve_sylvester"),
     *("linalg.sqrtm", "linalg.svd", "linalg.svdvals"),
 }
-PATCHED: dict[int, Function] = {}  # by the id of the original, which others may have by name
+PATCHED: dict[int, Function] = {}  # by the id of the original, to which other modules may refer
 UNPATCHED.update(MODULES)
-_loaded = 0  # how many modules were loaded at the last look
+_loaded = 0  # how many modules were loaded when last checked
 
 
 def patch_scipy() -> None:
@@ -70,7 +72,7 @@ def patch_scipy() -> None:
     for name in tuple(_pending):
         module = sys.modules.get(name)
         if module is not None and _is_loading(module):
-            _loaded = 0  # look again
+            _loaded = 0  # check again
         elif module is not None and name in _pending:
             _pending.pop(name)(module)
 
@@ -119,7 +121,7 @@ def _patch_series(polynomial: Any) -> None:
     _patch_method(base, "__call__", "np.polynomial", series.evaluate_series, True)
 
 
-_pending: dict[str, Function] = {  # those not patched yet
+_pending: dict[str, Function] = {  # functions not patched yet
     "numpy": _patch_numpy,
     "numpy.polynomial": _patch_series,
     "scipy.optimize": patch_solvers,
@@ -172,7 +174,7 @@ def _patch_method(owner: type, method: str, name: str, implementation: Function,
     setattr(owner, method, function)
 
 
-_EXACT = {  # to the last bit, or free in the signs of their results
+_EXACT = {  # exact to the last bit, or with arbitrary signs
     *("scipy.linalg." + name for name in ("expm", "logm", "sqrtm", "svd", "qr", "eig", "lu")),
     *("scipy.linalg." + name for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm")),
     *("scipy.linalg." + name for name in ("cho_factor", "lu_factor", "solve_sylvester")),
@@ -192,10 +194,10 @@ def _give_values(result: Any, name: str, original: Any, args: Any, kwargs: Any) 
 
 
 def has_node(values: Iterable[Any]) -> bool:
-    """Tell whether there is a node among values, or in a list or tuple among them."""
+    """Tell whether there is a node among values, or in a list, tuple or deque among them."""
     return any(
         isinstance(value, (Traced, Writable, SparseNode))
-        or (isinstance(value, (list, tuple)) and has_node(value))
+        or (isinstance(value, (list, tuple, deque)) and has_node(value))
         for value in values
     )
 
@@ -222,7 +224,7 @@ def _call_implementation(
 def _as_array(value: Any) -> Any:
     """Return an argument for an implementation: a list of numbers and nodes becomes an array.
 
-    One of arrays of several shapes stays a list.
+    A list of arrays of different shapes stays a list.
     """
     if isinstance(value, tuple):
         return tuple(_as_array(part) for part in value)
@@ -231,4 +233,4 @@ def _as_array(value: Any) -> Any:
     if not has_node(value):
         return np.asarray(value)
     parts = [_as_array(part) for part in value]
-    return np.stack(parts) if len({np.shape(concrete(part)) for part in parts}) == 1 else parts
+    return np.stack(parts) if len({shape_of(part) for part in parts}) == 1 else parts

@@ -90,6 +90,7 @@ def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False
 ) -> Any:
     """Average elements with weights."""
+    a = as_array(a)
     if weights is None:
         result, total = mean_(a, axis, keepdims), float(count(a, axis))
     else:

@@ -1,4 +1,4 @@
-"""`compare`: one derivative by five methods, side by side: the values and the costs."""
+"""`compare`: one derivative by six methods, side by side: the values and the costs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.core.node import Node
 from simpleautodiff.display.tables import formats
 from simpleautodiff.errors import ArgumentError, AutodiffError, DomainWarning
 from simpleautodiff.program.check_grad import is_analytic
@@ -20,6 +21,7 @@ from simpleautodiff.program.typed_graphs import as_function
 from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of
 from simpleautodiff.transforms.finite_difference import complex_step, estimate_derivative
 from simpleautodiff.transforms.grad import jvp, vjp
+from simpleautodiff.transforms.jacobian import jacobian
 from simpleautodiff.transforms.recorded_call import RecordedCall
 from simpleautodiff.values.functions import optional, shape
 from simpleautodiff.values.pytree import flatten
@@ -102,12 +104,12 @@ class Comparison:
 
 
 def compare(f: F, *args: Any) -> Comparison:
-    """Differentiate `f` by five methods and put them side by side.
+    """Differentiate `f` by six methods and put them side by side.
 
-    Forward and reverse mode, SymPy's formula, the complex step, and differences: their values, how
-    many digits agree, how many operations they take, how many numbers and bytes they store, and the
-    time they took; and which mode `jacobian` would choose, and why. With more than ten inputs or
-    results, the first ten are used.
+    Forward and reverse mode, elimination of vertices, SymPy's formula, the complex step, and
+    differences: their values, how many digits agree, how many operations they take, how many
+    numbers and bytes they store, and the time they took; and which mode `jacobian` would choose,
+    and why. With more than ten inputs or results, the first ten are used.
 
     Examples
     --------
@@ -123,7 +125,7 @@ def compare(f: F, *args: Any) -> Comparison:
     f, args = as_function(f, args)
     check_function(f)
     point = ComparisonPoint(f, args)
-    ways = (_forward, _reverse, _symbolic, _complex, _differences)
+    ways = (_forward, _reverse, _elimination, _symbolic, _complex, _differences)
     found = [way(point) for way in ways]
     reference = next(
         (way.values for way in found if way.name == "symbolic" and way.values is not None),
@@ -236,6 +238,26 @@ def _reverse(point: ComparisonPoint) -> Method:
     stored = sum(int(np.size(item.value)) for item in kept)
     held = sum(item.bytes for item in kept)
     return Method("reverse", np.stack(rows), None, operations, stored, "", held, seconds)
+
+
+def _elimination(point: ComparisonPoint) -> Method:
+    """Eliminate the vertices of the graph, those with the fewest paths first."""
+
+    def value_twice(*args: Any) -> Any:
+        return (value := point.f(*args)), value
+
+    places = tuple(range(len(point.args)))
+    both = jacobian(value_twice, places, has_aux=True, mode="elimination")
+    start = time.perf_counter()
+    try:
+        entries = flatten(both(*point.args)[0])[0]
+    except ArgumentError:
+        return Method("elimination", note="only for programs of single numbers")
+    seconds = time.perf_counter() - start
+    values = np.array(entries).reshape(point.results, point.inputs)[: point.rows, : point.columns]
+    graph = RecordedCall(point.f, Selection(tuple(point.args)))
+    edges = sum(isinstance(arg, Node) for node in graph.tape for arg in node.args)
+    return Method("elimination", values, None, _count(point, both), edges, "", 8 * edges, seconds)
 
 
 def _count(point: ComparisonPoint, function: F) -> int:

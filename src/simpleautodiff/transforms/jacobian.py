@@ -21,15 +21,17 @@ from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.arguments import Argnums, select
 from simpleautodiff.transforms.black_box import black_box
 from simpleautodiff.transforms.complex_derivative import combine_directions
+from simpleautodiff.transforms.elimination import eliminate_vertices
 from simpleautodiff.transforms.grad import name_after
+from simpleautodiff.transforms.kinks import note_sweep
 from simpleautodiff.transforms.pickling import remember_recipe
-from simpleautodiff.transforms.recorded_call import RecordedCall
+from simpleautodiff.transforms.recorded_call import RecordedCall, as_number
 from simpleautodiff.transforms.results import rebuild_like, unwrap_results
 from simpleautodiff.values.functions import is_complex
 
 F = Callable[..., Any]
-_MODES = ("auto", "forward", "reverse", "differences", "complex")
-CHUNK_BYTES = 2**27  # what a batch of sweeps may take for the largest value
+_MODES = ("auto", "forward", "reverse", "elimination", "differences", "complex")
+CHUNK_BYTES = 2**27  # memory of a batch of sweeps for the largest value
 
 
 @remember_recipe
@@ -50,6 +52,9 @@ def jacobian(
     of an array are done together, `chunk_size` at a time; by default as many as fit into a moderate
     amount of memory.
     `argnum` is the same as `argnums`.
+
+    `"elimination"` eliminates the vertices of the graph between inputs and results, those with the
+    fewest paths first, in programs of single numbers; `eliminate` shows the steps.
 
     `"differences"` and `"complex"` look at the values of `f` alone, which may call `float` or
     compiled code: central differences, or the complex step; see `black_box`.
@@ -74,7 +79,8 @@ def jacobian(
         value, results = unwrap_results(recorded.result, recorded.tape, f)
         fewer_inputs = _count_numbers(recorded.inputs) < _count_numbers(results)
         forward = mode == "forward" or (mode == "auto" and fewer_inputs)
-        parts = (_sweep_forward if forward else _sweep_reverse)(recorded, results, chunk_size)
+        sweep = _sweep_forward if forward else _sweep_reverse
+        parts = (_eliminate if mode == "elimination" else sweep)(recorded, results, chunk_size)
         matrix = rebuild_like(value, [recorded.rebuild_arguments(part) for part in parts])
         return (matrix, recorded.aux) if has_aux else matrix
 
@@ -118,6 +124,16 @@ def _sweep_forward(
     return [list(part) for part in zip(*columns, strict=True)] if columns else [[] for _ in results]
 
 
+def _eliminate(recorded: RecordedCall, results: list[Any], _: int | None) -> list[list[Any]]:
+    """Eliminate the vertices between inputs and results; return a list per result."""
+    note_sweep(recorded.tape, [result for result in results if recorded.has_recorded(result)])
+    rows = eliminate_vertices(recorded.tape, recorded.inputs, results)
+    return [
+        [as_number(each, node.value) for each, node in zip(row, recorded.inputs, strict=True)]
+        for row in rows
+    ]
+
+
 def _push_element(recorded: RecordedCall, wrt: Any, unit: Any, results: list[Any]) -> list[Any]:
     """Return the derivatives of all results with respect to one element of an input."""
 
@@ -131,7 +147,7 @@ def _push_element(recorded: RecordedCall, wrt: Any, unit: Any, results: list[Any
 
 
 def _sweep_elements(recorded: RecordedCall, of: Any, chunk_size: int | None, sweep: F) -> list[Any]:
-    """Sweep for every element of `of`, in chunks; the sweeps lie along the first axis."""
+    """Sweep for every element of `of`, in chunks; the first axis of the result is the element."""
     if not shape_of(of):
         return sweep(1)  # type: ignore[no-any-return]
     parts = []

@@ -163,7 +163,7 @@ def polyfit(
     cov: Any = False,
 ) -> Any:
     """Fit a polynomial by least squares."""
-    x, y = as_array(x), as_array(y)
+    x, y = widen(as_array(x)), as_array(y)
     _check_points(x, y, deg, w)
     powers = reshape(x, (-1, 1)) ** np.arange(deg, -1, -1)
     if w is not None:

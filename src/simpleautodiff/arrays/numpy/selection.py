@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,13 +22,13 @@ from simpleautodiff.arrays.registry import (
 from simpleautodiff.arrays.shaping import move_by_index
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.arrays.writes.writing import make_like
-from simpleautodiff.core.level import Traced, concrete, plain
+from simpleautodiff.core.level import Traced, concrete, plain, unwrapped
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import getitem, set_item
 from simpleautodiff.rules.array.shapes import broadcast_to, reshape, shape_of
-from simpleautodiff.rules.asked import askable
 from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.decisions import as_operand
 from simpleautodiff.rules.scalar import special
 from simpleautodiff.rules.scalar.complex_parts import imag, real
 from simpleautodiff.rules.scalar.piecewise import clip as clip_row, maximum, minimum, rint, trunc
@@ -42,7 +43,7 @@ if hasattr(np, "fix"):  # deprecated since NumPy 2.5
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Select element by element; without choices, return the indices where the condition holds."""
     if x is None and y is None:
-        return np.nonzero(askable(condition))
+        return np.nonzero(as_operand(condition))
     chosen = plain(as_array(condition))
     chosen = chosen if getattr(chosen, "dtype", None) == np.bool_ else chosen != 0
     return where_row(chosen, as_array(x), as_array(y))
@@ -232,7 +233,7 @@ def linspace(
     retstep: bool = False,
     axis: int = 0,
 ) -> Any:
-    """Return numbers at equal distances."""
+    """Return evenly spaced numbers."""
     start, stop = start + 0.0 * stop, stop + 0.0 * start
     steps = _steps(num, endpoint, start, len(shape_of(start)))
     points = np.moveaxis(start * (1 - steps) + stop * steps, 0, axis)
@@ -244,13 +245,13 @@ def linspace(
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, axis: int = 0
 ) -> Any:
-    """Return powers with exponents at equal distances."""
+    """Return powers with evenly spaced exponents."""
     return base ** linspace(start, stop, num, endpoint, axis=axis)
 
 
 @implements(np.geomspace)
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis: int = 0) -> Any:
-    """Return numbers at equal ratios."""
+    """Return numbers with equal ratios."""
     if not is_batch(start) and not is_batch(stop) and not np.all(plain(start) * plain(stop)):
         raise InputError(f"np.geomspace has no ratios from, or to, 0{cite_line()}")
     start, stop = widen(start), widen(stop)
@@ -259,20 +260,25 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis:
     return np.moveaxis(start * ratio**steps, 0, axis)
 
 
+_SEQUENCES = (list, tuple, deque)
+
+
 @implements(np.array)
 def array_(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
-    """Join nodes: np.array([a, b], like=a). Plain numbers become a writable array.
+    """Join nodes: np.array([a, b], like=a). What is an array already is copied.
 
-    Such an array can also be indexed by indices that differ between the examples of a batch.
+    An array of plain numbers can be written to, and be indexed by indices that differ between the
+    examples of a batch.
     """
     result = array(object, dtype, ndmin)
-    return Writable(result.copy()) if isinstance(result, np.ndarray) else result
+    copied = isinstance(result, np.ndarray) or (result is unwrapped(object) and shape_of(result))
+    return FUNCTIONS[np.copy](result) if copied else result
 
 
 @implements(np.asarray, np.asanyarray)
 def array(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
     """Join nested lists of nodes."""
-    if issubclass(type(object), (list, tuple)):
+    if issubclass(type(object), _SEQUENCES):
         parts, lengths = _flatten_lists(object)
         result = stack([as_array(part) for part in parts])
         result = reshape(result, (*lengths, *shape_of(result)[1:])) if len(lengths) > 1 else result
@@ -286,7 +292,7 @@ def array(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
 def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
     """Return what nested lists hold, and the length of the lists at each depth."""
     parts, lengths = list(nested), [len(nested)]
-    while parts and all(issubclass(type(part), (list, tuple)) for part in parts):
+    while parts and all(issubclass(type(part), _SEQUENCES) for part in parts):
         (length, *others) = {len(part) for part in parts}
         if others:
             raise ArgumentError(
@@ -295,9 +301,7 @@ def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
             )
         lengths.append(length)
         parts = [each for part in parts for each in part]
-    return [
-        array(part) if issubclass(type(part), (list, tuple)) else part for part in parts
-    ], lengths
+    return [array(part) if issubclass(type(part), _SEQUENCES) else part for part in parts], lengths
 
 
 def new_array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:

@@ -258,7 +258,8 @@ def pearsonr(x: Any, y: Any, *, alternative: str = "two-sided", method: Any = No
 def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
     """Return the log density of a multivariate normal, of a vector or of each row of an array."""
     size = max([1, *shape_of(cov)[-1:], *shape_of(mean)[-1:]])
-    many = shape_of(x)[:-1] if size > 1 or len(shape_of(x)) > 1 else shape_of(x)
+    rows = shape_of(x)[:-1] if size > 1 or len(shape_of(x)) > 1 else shape_of(x)
+    many = tuple(count for count in rows if count != 1)  # as SciPy has it
     matrix = cov if len(shape_of(cov)) == 2 else np.eye(size) * cov
     deviation = reshape(x - (0.0 if mean is None else mean), (-1, size))
     if allow_singular and (smallest := _find_threshold(matrix)):
@@ -271,14 +272,14 @@ def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool =
 
 
 def _find_threshold(cov: Any) -> float:
-    """Return the variance that counts as 0, as in SciPy; 0 if none is as small as that."""
+    """Return the variance below which SciPy counts one as 0; 0 if none is that small."""
     variances = np.linalg.eigvalsh(plain(cov))
     smallest = 1e6 * np.finfo(float).eps * float(np.max(np.abs(variances)))
     return smallest if np.min(variances) <= smallest else 0.0
 
 
 def _degenerate_logpdf(deviation: Any, cov: Any, smallest: float) -> Any:
-    """Return the log density of a normal on the range of its covariance, -inf outside of it."""
+    """Return the log density of a normal on the range of its covariance; -inf outside of it."""
     variances, directions = np.linalg.eigh(cov)
     inside = plain(variances) > smallest
     along = deviation @ directions

@@ -1,9 +1,9 @@
-"""Simplify a recorded program: fold constants, share equal lines, drop lines nobody needs.
+"""Simplify a recorded program: fold constants, share equal lines, drop unneeded lines.
 
-Lines without inputs are computed once; of equal lines one stays; lines that give their argument
-back (a product with ones, a reshape to the same shape, a conversion to the same dtype) are left
-out; and so are lines that nothing needs: no result is changed. A factor that all terms of a sum
-have is taken out of it, which may change the last bits, so not where every bit counts.
+Lines without inputs are computed once; of equal lines one stays; lines that return their argument
+(a product with ones, a reshape to the same shape, a conversion to the same dtype) are dropped, and
+so are lines that nothing needs: no result is changed. A common factor of all terms of a sum is
+taken out of it, unless every bit counts: it may change the last bits.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 
 _LARGE = float(np.finfo(np.float32).max)
-_KEYED = 4096  # arrays of up to so many elements are compared by their elements
+_KEYED = 4096  # elements up to which arrays are compared by value
 
 
 def compute(line: Line, values: Any) -> Any:
-    """Compute one line with NumPy, given the values of those before."""
+    """Compute one line with NumPy, given the values of the lines before."""
     args = with_values(line.args, values)
     if isinstance(line.what, Primitive):
         return evaluate(line.what, args)
@@ -61,32 +61,45 @@ def clean(recorded: RecordedProgram, precise: bool = False) -> RecordedProgram:
 
 
 class _Cleaner:
-    """Takes the lines of a program one by one."""
+    """Simplifies the lines of a program one by one."""
 
     def __init__(self, precise: bool) -> None:
         self.precise = precise
         self.lines: list[Line] = []
-        self.of: dict[int, Any] = {}  # of an old line: its new place, or the constant that it is
+        self.of: dict[int, Any] = {}  # by old line: its new index, or its constant value
         self._known: dict[Any, Ref] = {}
 
     def take(self, number: int, line: Line) -> None:
-        """Take the next line."""
+        """Simplify the next line."""
         if line.what is None:
             self.of[number] = self._append(line)
             return
         line = line._replace(
             args=with_values(line.args, self.of), kwargs=with_values(line.kwargs, self.of)
         )
-        self.of[number] = self._place(line)
+        self.of[number] = self._place(self._before_writes(line))
+
+    def _before_writes(self, line: Line) -> Line:
+        """Read a part of an array from before a write that does not overlap it."""
+        while line.name == "getitem" and type(line.args[0]) is Ref:
+            written = self.lines[line.args[0]]
+            if written.name != "set_item" or type(written.args[0]) is not Ref:
+                break
+            before = self.lines[written.args[0]]
+            alike = before.shape == written.shape and before.dtype == written.dtype
+            if not alike or not _are_apart(written.shape, written.args[2], line.args[1]):
+                break
+            line = line._replace(args=(written.args[0], line.args[1]))
+        return line
 
     def _place(self, line: Line) -> Any:
-        """Return the place of a line, or of what is the same; the number that it is known to be."""
+        """Return the index of a line, or of an equal one; or its value, if it is known."""
         if next(places((line.args, line.kwargs)), None) is None:
             with np.errstate(all="ignore"):
                 return compute(line, ())
         same = self._same_as(line)
         if same is None and not self.precise:
-            same = self._factor_out(line)
+            same = self._factor_out(line) if line.name != "add" else self._put_together(line)
         if same is not None:
             return same
         key = (line.what, argument_key(line.args), argument_key(line.kwargs))
@@ -94,8 +107,35 @@ class _Cleaner:
             self._known[key] = self._append(line)
         return self._known[key]
 
+    def _put_together(self, line: Line) -> Any:
+        """Return the sum of an array and a part of it that was set to 0, without adding.
+
+        The adjoints of `y[1:] += x` have this form: those of the part are taken out, and put back.
+        """
+        if len(line.args) != 2 or any([type(arg) is not Ref for arg in line.args]):
+            return None
+        for part, rest in (line.args, line.args[::-1]):
+            found = self._find_part(self.lines[part], self.lines[rest])
+            if found is not None:
+                x, value, index = found
+                taken = self.lines[value] if type(value) is Ref else None
+                if taken and taken.name == "getitem" and _same_part(taken.args, (x, index)):
+                    return x
+                return self._place(line._replace(what=TABLE["set_item"], args=found))
+        return None
+
+    def _find_part(self, part: Line, rest: Line) -> tuple[Any, ...] | None:
+        """Return the array, the part and the index, if a part was taken out and set to 0."""
+        if part.name != "scatter" or rest.name != "set_item" or not _is_all(rest.args[1], 0):
+            return None
+        x, _, index = rest.args
+        alike = part.shape == rest.shape and part.dtype == rest.dtype and _is_fixed(index)
+        if not alike or type(x) is not Ref or not _same_part((x, part.args[1]), (x, index)):
+            return None
+        return x, part.args[0], index
+
     def _factor_out(self, line: Line) -> Any:
-        """Take a sign, or a number that all terms are multiplied by, out of the sum of an array."""
+        """Take a sign, or a common factor of all terms, out of the sum of an array."""
         if line.name not in ("sum", "sum_to") or line.shape or type(line.args[0]) is not Ref:
             return None
         terms = self.lines[line.args[0]]
@@ -114,9 +154,9 @@ class _Cleaner:
         return None
 
     def _times_divisor(self, factor: Any, divisor: Any) -> Any:
-        """Return a factor times a number that it is divided by; None if it is not.
+        """Return a factor times the number that it is divided by; None if it is no quotient.
 
-        As the sum of weights that their sum divides, this is exactly 1.
+        For the sum of weights that are divided by their sum, this is exactly 1.
         """
         line = self.lines[factor] if type(factor) is Ref else None
         if line is None or line.name not in ("mul", "div"):
@@ -135,9 +175,9 @@ class _Cleaner:
         return self._place(Line(TABLE["sum"], (array, None, False), {}, (), of.dtype))
 
     def _single(self, arg: Any) -> Any:
-        """Return the one number that an argument is, everywhere; None if it is not."""
+        """Return the number that all elements of an argument equal; None if they differ."""
         if type(arg) is float or type(arg) is int:
-            return arg if abs(arg) < _LARGE else None  # in every dtype: inf times a sum is another
+            return arg if abs(arg) < _LARGE else None  # finite in every dtype
         if type(arg) is not Ref:
             return None
         line = self.lines[arg]
@@ -150,7 +190,7 @@ class _Cleaner:
         return Ref(len(self.lines) - 1)
 
     def _same_as(self, line: Line) -> Ref | None:
-        """Return the argument that a line gives back as it is, if it does."""
+        """Return the argument that a line returns unchanged, if it does."""
         is_same = _SAME.get(line.name) if isinstance(line.what, Primitive) else None
         for k in (0, 1):
             arg = line.args[k] if is_same and k < len(line.args) else None
@@ -184,15 +224,46 @@ def _is_unturned(args: Any, k: int, given: Line) -> bool:
 
 
 def _is_whole(args: Any, k: int, given: Line) -> bool:
-    if next(places(args[1]), None) is not None or not is_basic(args[1]):
+    if not _is_fixed(args[1]):
         return False
     if not given.shape:
         return True
-    start = np.broadcast_to(np.empty(1, np.int8), given.shape)
-    whole = np.lib.stride_tricks.as_strided(start, given.shape, _steps(given.shape))
+    whole = _outline(given.shape)
     part = whole[args[1]]
     same = part.__array_interface__["data"] == whole.__array_interface__["data"]
     return bool(same and part.strides == whole.strides)
+
+
+def _is_fixed(index: Any) -> bool:
+    """Tell whether an index has only constant integers and slices."""
+    return next(places(index), None) is None and is_basic(index)
+
+
+def _same_part(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Tell whether two arrays and indices are the same part of one array."""
+    keys = [argument_key((x, np.index_exp[index])) for x, index in (one, other)]
+    return bool(keys[0] == keys[1])
+
+
+def _are_apart(shape: tuple[int, ...], one: Any, other: Any) -> bool:
+    """Tell whether two parts of an array have no common element."""
+    if not shape or not _is_fixed(one) or not _is_fixed(other):
+        return False
+    whole = _outline(shape)
+    first, second = (whole[_as_view(index)] for index in (one, other))
+    return not np.may_share_memory(first, second)
+
+
+def _as_view(index: Any) -> tuple[Any, ...]:
+    """Return an index that gives an array also where it names one element."""
+    parts = np.index_exp[index]
+    return parts if any([part is Ellipsis for part in parts]) else (*parts, ...)
+
+
+def _outline(shape: tuple[int, ...]) -> Any:
+    """Return a contiguous dummy array of bytes, which is never read."""
+    start = np.broadcast_to(np.empty(1, np.int8), shape)
+    return np.lib.stride_tricks.as_strided(start, shape, _steps(shape))
 
 
 def _steps(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -220,7 +291,7 @@ def _is_all(arg: Any, number: float) -> bool:
 
 
 def argument_key(tree: Any) -> Any:
-    """Return what is equal for equal arguments: 2 and 2.0, and 0.0 and -0.0, are not."""
+    """Return a key that is equal for equal arguments: 2 and 2.0, and 0.0 and -0.0, differ."""
     kind = type(tree)
     if kind is tuple or kind is list:
         return kind, tuple([argument_key(part) for part in tree])
@@ -234,7 +305,7 @@ def argument_key(tree: Any) -> Any:
         return kind, tree
     if isinstance(tree, (np.ndarray, np.generic)) and tree.size <= _KEYED:
         return tree.dtype.str, tree.shape, tree.tobytes()
-    return id(tree)  # the program keeps it, so that nothing else has this number
+    return id(tree)  # the program keeps it alive, so that the id is unique
 
 
 def without_dead(program: RecordedProgram) -> RecordedProgram:
@@ -254,14 +325,18 @@ def without_dead(program: RecordedProgram) -> RecordedProgram:
                         needed[place] = True
             for place in places(kwargs) if kwargs else ():
                 needed[place] = True
+    if all(needed):
+        return program
     of: dict[int, Any] = {}
     kept: list[Line] = []
     for number, line in enumerate(lines):
         if needed[number]:
             of[number] = Ref(len(kept))
-            what, args, kwargs, shape, dtype, where = line
-            kwargs = with_values(kwargs, of) if kwargs else kwargs
-            kept.append(Line(what, with_values(args, of), kwargs, shape, dtype, where))
+            if len(kept) < number:  # some before it are gone
+                what, args, kwargs, shape, dtype, where = line
+                kwargs = with_values(kwargs, of) if kwargs else kwargs
+                line = Line(what, with_values(args, of), kwargs, shape, dtype, where)
+            kept.append(line)
     guards = [_renumber(guard, of) for guard in program.guards]
     return RecordedProgram(kept, program.inputs, guards, with_values(program.outputs, of))
 

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from simpleautodiff.arrays.scipy.scipy_sparse import is_sparse
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
 from simpleautodiff.display.figures.annotations import (
@@ -14,12 +15,14 @@ from simpleautodiff.display.figures.annotations import (
     check_annotations,
 )
 from simpleautodiff.display.figures.box_drawing import sketch
+from simpleautodiff.display.figures.drawing import Drawing, save_drawings
 from simpleautodiff.display.figures.edge_list import list_edges
 from simpleautodiff.display.figures.layout.graphviz import best_layout
 from simpleautodiff.display.figures.layout.layout import Layout
 from simpleautodiff.display.figures.picture import Picture
 from simpleautodiff.display.figures.picture_kinds import pictures
-from simpleautodiff.display.figures.render import render, stack
+from simpleautodiff.display.figures.render import stack
+from simpleautodiff.display.figures.sparsity_figure import SparsityFigure
 from simpleautodiff.display.figures.svg import svg
 from simpleautodiff.display.figures.tikz import join_frames, tikz
 from simpleautodiff.display.folding import fold as folding
@@ -29,13 +32,9 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program
 from simpleautodiff.program.written_numbers import use_digits
 
-FIGURE_FORMATS = ("svg", "tikz", "text")
-_ENDINGS = {".svg": "svg", ".tex": "tikz", ".txt": "text"}
-_RENDERED = (".pdf", ".png")
 
-
-class Figure:
-    """One drawing; `svg()`, `tikz()` and `text()` return it, `save` writes it to a file.
+class Figure(Drawing):
+    """The drawing of a graph; `svg()`, `tikz()` and `text()` return it, `save` writes it to a file.
 
     A notebook displays it.
     """
@@ -81,28 +80,6 @@ class Figure:
             return drawn
         return list_edges(self.picture)
 
-    def __str__(self) -> str:
-        return self.text()
-
-    def to(self, format: str) -> str:
-        """Write the figure in a format: "svg", "tikz" or "text"."""
-        if format not in FIGURE_FORMATS:
-            raise ArgumentError(
-                f"a figure is written as {', '.join(FIGURE_FORMATS)}; got {format!r}"
-            )
-        written: str = getattr(self, format)()
-        return written
-
-    def save(self, path: str | Path) -> Path:
-        """Write the figure to a file in the format of its extension: .svg, .tex, .txt, .pdf, .png.
-
-        The last two are drawn by librsvg's `rsvg-convert`, or by a Chromium browser.
-        """
-        return Figures([self]).save(path)
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"image/svg+xml": self.svg(), "text/plain": self.text()}
-
 
 class Figures(list[Figure]):
     """Several figures, one after the other; a notebook displays them."""
@@ -122,16 +99,7 @@ class Figures(list[Figure]):
         ...     frames.save(f"{folder}/frames.tex").read_text().count(r"\begin{tikzpicture}")
         3
         """
-        path = Path(path)
-        ending = path.suffix.lower()
-        if ending in _RENDERED:
-            render([figure.svg() for figure in self], path)
-            return path
-        if ending not in _ENDINGS:
-            known = ", ".join((*_ENDINGS, *_RENDERED))
-            raise ArgumentError(f"the file's ending says how to draw: {known}; got {path.name!r}")
-        path.write_text(self.to(_ENDINGS[ending]), encoding="utf-8")
-        return path
+        return save_drawings(self, self.to, path)
 
     def to(self, format: str) -> str:
         """Write all figures as one text: "svg", "tikz" or "text"."""
@@ -147,7 +115,7 @@ class Figures(list[Figure]):
 
 
 def figure(
-    program: Program | Folded | Node,
+    program: Any,
     show: str = "values",
     *more: Any,
     wrt: str | None = None,
@@ -157,12 +125,14 @@ def figure(
     edges: str = "plain",
     digits: int | None = None,
 ) -> Any:
-    """Draw a program, as the paper draws its example.
+    """Draw a program, as the paper draws its example; or how a sparse Jacobian is computed.
 
     Parameters
     ----------
     program
-        What `trace` or `fold` returns, or a node, for the graph that it depends on.
+        What `trace` or `fold` returns, or a node, for the graph that it depends on; or a pattern,
+        `sparsity(f)(x)`, which is drawn with its colours, the seeds of the sweeps, and what they
+        find; with `show="hessian"` as `sparse_hessian` does, for `sparsity(grad(f))(x)`.
     show
         `"plain"`: names alone; `"values"`; `"tangents"`: values and derivatives with respect to
         `wrt`; `"adjoints"`: values and derivatives of `output`, with dashed edges back; `"both"`:
@@ -206,6 +176,8 @@ def figure(
         raise ArgumentError(
             "figure takes a program and what to show; say the rest by name: wrt='x1'"
         )
+    if is_sparse(program):
+        return SparsityFigure(program, symmetric=show == "hessian")
     check_annotations(names, edges)
     folded = _fold(program, fold)
     with use_digits(digits):

@@ -85,7 +85,7 @@ def svg(picture: Picture, layout: Layout) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" class="ad-figure" role="img" {kept} {size}>',
         f"<title>{escape(picture.title)}</title>",
         f"<desc>{escape(picture.description)}</desc>",
-        f"<style>{_style()}</style>",
+        f"<style>{write_style()}</style>",
         '<rect class="ad-paper" width="100%" height="100%" rx="6"/>',
     ]
     names = {vertex.name for vertex in picture.visible}
@@ -98,7 +98,8 @@ def svg(picture: Picture, layout: Layout) -> str:
     return "\n".join([*lines, "</svg>", ""])
 
 
-def _style() -> str:
+def write_style() -> str:
+    """Return the style sheet of figures, for light and for dark screens."""
     day = "".join(
         f".ad-figure .ad-{what}{{{how}:{light}}}\n" for what, how, light, _ in _SVG_COLOURS
     )
