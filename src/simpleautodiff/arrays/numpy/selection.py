@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.joining import stack
+from simpleautodiff.arrays.join_arrays import stack
 from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
