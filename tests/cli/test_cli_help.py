@@ -1,8 +1,13 @@
 """Help, lists and completion of the command line, and what files and values mean."""
 
+import os
+import pty
 import re
+import select
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -69,6 +74,77 @@ def test_completion_knows_every_command_and_is_read_by_its_shell(shell, capsys, 
     if shutil.which(shell):
         (tmp_path / "script").write_text(script)
         subprocess.run([shell, "-n", str(tmp_path / "script")], check=True)
+
+
+TYPED = {
+    "simpleautodiff gr": ["grad", "grade", "graph"],
+    "simpleautodiff help gr": ["grad", "grade", "graph"],
+    "simpleautodiff completion ": ["bash", "fish", "zsh"],
+    "simpleautodiff table --unf": ["--unfold"],
+    "simpleautodiff source --format ": sorted(COMMANDS["source"].formats),
+    "simpleautodiff grade min": ["mine.py", "minus.py"],
+    "simpleautodiff table --output min": ["mine.py", "minus.py"],
+}
+
+
+@pytest.fixture
+def engines(tmp_path):
+    """A folder with two files to complete, and the name of a script."""
+    for name in ("mine.py", "minus.py"):
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
+def test_completion_in_fish(engines, capsys):
+    main(["completion", "fish"])
+    (engines / "script.fish").write_text(capsys.readouterr().out)
+    asked = "; echo ---; ".join(f"complete -C '{line}'" for line in TYPED)
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", f"source script.fish; {asked}"],
+        **{"cwd": engines, "capture_output": True, "text": True, "check": True},
+    )
+    found = [
+        sorted(line.partition("\t")[0] for line in part.split("\n") if line)
+        for part in done.stdout.split("---\n")
+    ]
+    assert dict(zip(TYPED, found, strict=True)) == TYPED
+
+
+def press_tab_in_zsh(folder, line):
+    """Return what stands on the screen of a zsh after a line and two presses of Tab."""
+    shell, screen = pty.fork()
+    if not shell:  # in the child
+        os.chdir(folder)
+        os.execvpe("zsh", ["zsh", "-f", "-i"], {**os.environ, "TERM": "dumb", "HOME": str(folder)})
+    try:
+        os.write(screen, b"source script.zsh; echo re''ady\n")
+        _read_until(screen, b"ready")
+        os.write(screen, f"{line}\t\t".encode())
+        time.sleep(1)
+        os.write(screen, b"\x15echo do''ne\n")
+        return _read_until(screen, b"done").decode()
+    finally:
+        os.kill(shell, signal.SIGKILL)
+        os.waitpid(shell, 0)
+        os.close(screen)
+
+
+def _read_until(screen, word):
+    found = b""
+    while word not in found:
+        assert select.select([screen], [], [], 60)[0], found
+        found += os.read(screen, 65536)
+    return found
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
+@pytest.mark.parametrize("line", TYPED)
+def test_completion_in_zsh(engines, capsys, line):
+    main(["completion", "zsh"])
+    (engines / "script.zsh").write_text(capsys.readouterr().out)
+    shown = press_tab_in_zsh(engines, line)
+    assert all(word in shown for word in TYPED[line]), shown
 
 
 def test_a_value_that_the_formula_lacks_is_a_note(capsys):

@@ -5,8 +5,7 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.core.linear import LinearRule
-from simpleautodiff.core.liveness import values_read
-from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.core.primitive import Primitive, values_read
 
 RESULT = -1
 

@@ -147,7 +147,7 @@ def two(x, y):
         (lambda: ad.derivative(two, 1, (0, 1))(1.0, 2.0), "with respect to one number"),
         (lambda: ad.forward(3.0), "a sweep starts from a Node"),
         (lambda: ad.reverse({}), "a sweep starts from a Node"),
-        (lambda: ad.reverse({1.0: 2.0}), "a sweep starts from nodes"),
+        (lambda: ad.reverse({1.0: 2.0}), "a graph is walked from a Node"),
         (lambda: ad.reverse({Node(1): 1, Node(Node(1)): 1}), "different graphs"),
         (lambda: ad.topological_order(2.0), "walked from a Node"),
         (lambda: ad.check_grad(two), "needs a point"),

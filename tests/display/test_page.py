@@ -424,16 +424,66 @@ def test_a_slider_does_not_leave_the_branch_that_was_recorded(tab, tmp_path):
     assert tab.inner_text(".outcome") == "y = v1 = 9"
 
 
+def move(tab, name, number):
+    tab.get_by_label(name, exact=True).fill(str(number))
+    tab.keyboard.press("Enter")
+
+
+def table_rows(tab):
+    """Return the rows of the table: name, symbols, numbers, result."""
+    lines = tab.inner_text(".table").replace("−", "-").splitlines()[1:]
+    return [line.split("\t") for line in lines]
+
+
 def test_a_slider_crosses_what_where_chooses(tab, tmp_path):
     open_page(tab, tmp_path, lambda x: np.where(x > 1.0, x**2, 2.5) * 2, 2.0)
     phase(tab, "reverse")
     tab.keyboard.press("End")
     assert tab.inner_text(".outcome").endswith("= 8")
     assert formula(tab).endswith("= 8")
-    tab.get_by_label("x", exact=True).fill("0.5")
-    tab.keyboard.press("Enter")
+    move(tab, "x", 0.5)
     assert tab.inner_text(".outcome").endswith("= 5")
-    assert formula(tab).endswith("= 0")
+    assert table_rows(tab)[-1] == ["x̄", "∂y/∂x", "", "0"]
+    tab.click("text=Reset")
+    assert tab.inner_text(".outcome").endswith("= 8")
+    assert table_rows(tab)[-1] == ["x̄", "v̄1 × (2 × x)", "2 × (2 × 2)", "8"]
+
+
+def choice(x, z, c):
+    return ad.where(x > z, x**2, z * ad.sin(x))
+
+
+def test_where_has_sliders_when_both_branches_depend_on_the_input(tab, tmp_path):
+    open_page(tab, tmp_path, choice, 2.0, 1.0, 3.0)
+    phase(tab, "reverse")
+    tab.keyboard.press("End")
+    for x in (2.0, 0.5, 3.0, -1.25):
+        move(tab, "x", x)
+        shown = {row[0]: float(row[3]) for row in table_rows(tab)}
+        slopes = ad.grad(choice, argnums=(0, 1, 2))(x, 1.0, 3.0)
+        found = [shown[name] for name in ("x̄", "z̄", "c̄")]
+        assert found == pytest.approx(slopes, abs=6e-4)
+
+
+def mixed(x, a):
+    h = x[0] * x[1] + np.sin(a)
+    return np.sum(x * h) - a / h
+
+
+@pytest.mark.parametrize("name", ["values", "forward", "reverse"])
+def test_rows_of_single_numbers_are_written_anew_where_a_slider_was_moved(tab, tmp_path, name):
+    open_page(tab, tmp_path, mixed, np.array([1.0, 2.5]), 2.0)
+    tab.click("text=Unfold all")
+    phase(tab, name)
+    tab.keyboard.press("End")
+    move(tab, "a", 0.5)
+    moved = table_rows(tab)
+    open_page(tab, tmp_path, mixed, np.array([1.0, 2.5]), 0.5)
+    tab.click("text=Unfold all")
+    phase(tab, name)
+    tab.keyboard.press("End")
+    assert moved == table_rows(tab)
+    assert sum(bool(row[2]) for row in moved) >= 3
 
 
 def test_what_is_no_program_on_single_numbers_says_why_it_has_no_sliders(tab, tmp_path):
@@ -641,10 +691,26 @@ def test_a_phone_shows_graph_and_table_before_the_sliders(tab, tmp_path):
     assert tops == sorted(tops)
 
 
-def test_a_small_program_prints_on_one_page(tab, tmp_path):
-    open_page(tab, tmp_path, FORMULA, 2, 5)
-    pdf = tab.pdf(format="A4")
-    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1
+def weigh(weights, inputs, bias):
+    for weight, number in zip(weights, inputs, strict=True):
+        bias = bias + weight * number
+    return ad.tanh(bias)
+
+
+def small_network(x1, x2, w1, w2, w3, w4, v1, v2, b):
+    first, second = weigh((w1, w2), (x1, x2), b), weigh((w3, w4), (x1, x2), b)
+    return weigh((v1, v2), (first, second), b)
+
+
+@pytest.mark.parametrize("sheet", ["A4", "Letter"])
+@pytest.mark.parametrize("unfolded", [False, True])
+def test_small_programs_print_on_one_page(tab, tmp_path, sheet, unfolded):
+    for f, args in [(FORMULA, (2, 5)), (small_network, np.linspace(-1.0, 2.0, 9))]:
+        open_page(tab, tmp_path, f, *args)
+        if unfolded and f is small_network:
+            tab.click("text=Unfold all")
+        pdf = tab.pdf(format=sheet)
+        assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1
 
 
 def test_a_link_into_a_folded_loop_opens_there(tab, tmp_path):

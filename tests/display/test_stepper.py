@@ -167,7 +167,7 @@ def test_arrays_are_stepped_through():
     s = ad.step(loss, w, x)
     s.run()
     assert s.derivatives["v4"] == pytest.approx(np.sum(ad.grad(loss)(w, x)), rel=1e-14)
-    assert "float64(2,) [0.5, -0.25]" in str(s)
+    assert "float64(2,) [0.5, −0.25]" in str(s)
 
 
 def test_every_step_can_be_told():
@@ -176,7 +176,7 @@ def test_every_step_can_be_told():
         lines = []
         while not s.done:
             lines.append(s.tell(s.next()))
-        assert "v5 = v4 - v3 = 10.693 - (-0.959) = 11.652" in lines
+        assert "v5 = v4 − v3 = 10.693 − (−0.959) = 11.652" in lines
         forward, reverse = "v̇4 = v̇1 + v̇2 = 0.5 + 5 = 5.5", "x̄1 = x̄1 + v̄1 / x1 = 5 + 1 / 2 = 5.5"
         assert (forward if mode == "forward" else reverse) in lines
 

@@ -31,8 +31,8 @@ def reverse(words):
 
 def test_the_sentence_of_the_example(example):
     assert (
-        "v5 = v4 - v3, so ∂v5/∂v4 = 1 and ∂v5/∂v3 = -1; v3 is not reachable from x1, so its "
-        "derivative is 0; 1 × 5.5 + (-1) × 0 = 5.5."
+        "v5 = v4 − v3, so ∂v5/∂v4 = 1 and ∂v5/∂v3 = −1; v3 is not reachable from x1, so its "
+        "derivative is 0; 1 × 5.5 + (−1) × 0 = 5.5."
     ) in example.explain("v5")
 
 
@@ -51,7 +51,7 @@ def test_with_respect_to_another_input(example):
 def test_reverse_adds_what_each_child_contributes(example):
     assert reverse(example.explain("x2")) == (
         "Reverse from y: x2 goes into v3 and v2, so x̄2 = v̄3 ∂v3/∂x2 + v̄2 ∂v2/∂x2 = "
-        "v̄3 × cos(x2) + v̄2 × x1 = -1 × cos(5) + 1 × 2 = 1.716."
+        "v̄3 × cos(x2) + v̄2 × x1 = −1 × cos(5) + 1 × 2 = 1.716."
     )
     assert reverse(example.explain("v5")) == "Reverse from y: v5 is y, so its adjoint is 1."
 
@@ -97,7 +97,7 @@ def test_arrays_and_the_users_own_names():
     assert "∂v1/∂w and ∂v1/∂x are linear maps" in product
     assert "w is not reachable from x" in product
     assert "v̇1 = ẇ @ x + w @ ẋ = float64(2,) [1, 1]" in product
-    assert "w̄ = v̄1 ∂v1/∂w = reshape(v̄1, (-1, 1)) × x" in reverse(t.explain("w"))
+    assert "w̄ = v̄1 ∂v1/∂w = reshape(v̄1, (−1, 1)) × x" in reverse(t.explain("w"))
 
 
 def test_every_step_of_many_programs_can_be_explained():
@@ -179,7 +179,7 @@ class TestLetters:
     def test_numbers(self):
         t = ad.trace(named_y, 2.0, 3.0)
         assert "derivative of a^n is n a^(n-1); here a is v1 and n is 2.\n" in t.explain("v2")
-        assert "are 1/b and -v3/b; here a is v2 and b is z.\n" in t.explain("v3")
+        assert "are 1/b and −v3/b; here a is v2 and b is z.\n" in t.explain("v3")
         assert "here" not in t.explain("v1")
 
     def test_names_that_are_the_same_are_not_explained(self):
@@ -191,7 +191,7 @@ class TestLetters:
 
     def test_matrices(self):
         t = ad.trace(lambda a, b: np.sum(np.linalg.inv(a) @ b), np.eye(2), np.ones(2))
-        assert "dv1 = -v1 dA v1; here A is a." in t.explain("v1")
+        assert "dv1 = −v1 dA v1; here A is a." in t.explain("v1")
         assert "d(A B) = dA B + A dB; here A is v1 and B is b." in t.explain("v2")
 
     def test_the_word_a_is_no_letter(self):

@@ -10,7 +10,7 @@ import pytest
 
 from oracle import programs
 from oracle.answers import TIERS, Written, differences
-from oracle.campaign import EVERY, compare, make
+from oracle.campaign import SHARES, TAME_SHARES, compare, make, ways_of
 from oracle.shrinking import shrink, write_test
 
 EACH = 100
@@ -22,7 +22,7 @@ COMPILED = {
     **{f"precise {tier}": 12 for tier in TIERS[2:]},
     **{"vmap numpy": 40, "vmap optimised": 12, "python": 40, "c": 6},
     **{"rolled": 40, "precise rolled": 40},
-    **{"JAX": 60, "differences": 100, "strict": 100},
+    **{"JAX": 60, "differences": 100, "strict": 100, "dask": 12, "JAX arrays": 12, "torch": 20},
 }
 
 
@@ -44,7 +44,9 @@ def test_every_other_way(way):
 
 
 def test_all_ways_are_tested():
-    assert {"fast", "vmap", *COMPILED} == set(EVERY)
+    assert {"fast", "vmap", *COMPILED} == {*SHARES, *TAME_SHARES}
+    drawn = {way for seed in range(10_000) for way in ways_of(seed)}
+    assert drawn == {*SHARES, *TAME_SHARES}
 
 
 def test_the_programs_are_long_and_large_and_write_and_branch():

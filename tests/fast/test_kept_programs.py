@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from oracle.answers import TIERS, Written, differences
+from oracle.answers import LIBRARIES, TIERS, Written, differences
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 WAYS = ("fast", "vmap", *TIERS, "vmap numpy", "vmap optimised", "python")
@@ -119,3 +119,37 @@ def test_a_slope_that_overflows_of_an_element_that_is_not_taken(name):
     check(f, np.array([0.5, 1e20, 1e3]))
     found = ad.grad(lambda x: getattr(np, name)(x)[0])(np.array([0.0, 1e20, 1e3]))
     assert found[1:].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2,), (2, 3), (0,)])
+def test_rows_whose_results_are_constants(shape):
+    weights = np.ones(shape) * 2.5
+    f = lambda np, ad, x: ([x * weights, x * weights, x * weights], [0.3])
+    x = np.full(shape, 0.4) if shape else 0.4
+    check(f, x, x, kind="vmap", ways=("fast", *TIERS, *PRECISE, "python", "c"))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_an_infinite_factor_of_what_is_not_taken(dtype):
+    f = lambda np, ad, x: ([np.where(x > 0, x, x * dtype(np.inf))], [dtype(0)])
+    if dtype is not np.float16:
+        check(f, np.array([-1, 0, 4], dtype), np.array([4, 2, 1], dtype), ways=("fast", *TIERS))
+    total = lambda x: np.sum(np.where(x > 0, x, x * dtype(np.inf)))
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(ad.grad(total)(np.array([-1, 4], dtype)), [np.inf, 1])
+
+
+@pytest.mark.parametrize("library", ["strict", "dask", "JAX arrays", "torch"])
+def test_what_is_not_taken_of_other_libraries_arrays(library):
+    make = LIBRARIES[library]()
+    if make is None:
+        pytest.skip("not installed")
+    x = np.array([-1.0, 0.0, 4.0])
+    for root in (np.sqrt, np.log):
+        for f in (
+            lambda x, root=root: np.sum(np.where(x > 0, root(x), 0.0)),
+            lambda x, root=root: np.sum(root(np.maximum(x, 0.0))[2:]),
+        ):
+            with np.errstate(all="ignore"):
+                found = np.asarray(ad.grad(f)(make(x)))
+            np.testing.assert_array_equal(found, [0, 0, 0.25])

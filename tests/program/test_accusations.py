@@ -102,7 +102,7 @@ def scalar_points(row):
     places = [*orders, *[numbers] * (row.arity - len(orders))]
     for point in itertools.product(*places):
         with np.errstate(all="ignore"):
-            inside = row.domain.contains(*point) and not row.at_kink(point)
+            inside = row.domain.contains(*point) and not any(k.happens(*point) for k in row.kinks)
             if inside and np.isfinite(row.compute(*point)):
                 found.append(point)
     return found[:: max(1, len(found) // 4)][:5]

@@ -78,7 +78,6 @@ def test_what_is_no_order_is_refused(graph):
 
 def test_a_node_as_a_seed_says_what_to_write(graph):
     x1, _, y = graph
-    with pytest.raises(ArgumentError, match=r"write reverse\(y\)\[x\], not reverse\(y, x\)"):
-        reverse(y, x1)
-    with pytest.raises(ArgumentError, match=r"write forward\(x\)\[y\], not forward\(x, y\)"):
-        forward(x1, y)
+    for sweep in (lambda: reverse(y, x1), lambda: forward(x1, y), lambda: forward({x1: y})):
+        with pytest.raises(ArgumentError, match=r"write reverse\(y\)\[x\] or forward\(x\)\[y\]"):
+            sweep()

@@ -14,7 +14,7 @@ import scipy.special
 import references as refs
 import simpleautodiff as ad
 from simpleautodiff import grad
-from simpleautodiff.core.liveness import values_read
+from simpleautodiff.core.primitive import values_read
 
 TABLE, WRAPPINGS = refs.TABLE, refs.WRAPPINGS
 

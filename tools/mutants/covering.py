@@ -1,168 +1,199 @@
-"""Which tests run which line: measured once by coverage.py, with a context for each test, and kept.
+"""Which tests run which line: measured once, test by test, with `sys.monitoring`, and kept.
 
 Where a source has changed since, its lines are found again by what they say; what is new in it is
-tried by the tests of its package. Tests that have changed are measured again.
+tried by the tests of its package. Tests that have changed are measured again. Folders of tests are
+measured one after the other, so that what was measured before an interruption is not lost.
 
-As a plugin of pytest (`-p covering`) it writes how long each test that passes takes.
+As a plugin of pytest (`-p covering`) it writes which lines each test that passes runs, and how long
+it takes.
 """
 
 import difflib
 import hashlib
 import json
 import os
-import sqlite3
 import subprocess
 import sys
-from functools import cached_property, lru_cache
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
+from types import CodeType
 
-import coverage.numbits
 import pytest
 
 from mutations import Scopes
 
 ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = str(ROOT / "src" / "simpleautodiff")
 KEPT = ROOT / ".mutants"
-LINES = KEPT / "lines.sqlite"  # written by coverage.py
-TIMES = KEPT / "times.json"  # test -> seconds
-DIGESTS = KEPT / "digests.json"  # test file -> what it held when it was measured
-SOURCES = KEPT / "sources.json"  # source file -> its lines when they were measured
 
 # tests of what is built on these packages alone are slow, and notice little that others do not
 UNMEASURED = "tests/program/test_accusations.py"  # every rule, by differences: half an hour traced
 ROOMS = "core values rules arrays fast transforms program compiled autograd".split()  # noqa: SIM905
 
 
-class _Times:
-    """Keep the time of every test that passes; one that fails unchanged can find nothing."""
+class _Lines:
+    """Write into the report of each test which lines of the library it runs, as bits of a number.
+
+    A line reports once in each test: after that it runs as fast as if nobody looked.
+    """
+
+    def __init__(self) -> None:
+        self.seen: dict[str, int] = {}
+        watching = sys.monitoring
+        watching.use_tool_id(watching.COVERAGE_ID, "mutants")
+        watching.register_callback(watching.COVERAGE_ID, watching.events.LINE, self._see)
+        watching.set_events(watching.COVERAGE_ID, watching.events.LINE)
+
+    def _see(self, code: CodeType, line: int) -> object:
+        name = code.co_filename
+        if PACKAGE and name.startswith(PACKAGE):  # no global name is left when Python ends
+            self.seen[name] = self.seen.get(name, 0) | 1 << line
+        return sys.monitoring.DISABLE
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        self.seen.clear()
+        sys.monitoring.restart_events()
+        result = yield
+        lines = {name[len(str(ROOT)) + 1 :]: hex(bits) for name, bits in self.seen.items()}
+        item.user_properties.append(("lines", lines))
+        return result
+
+
+class _Writer:
+    """Write down what the reports of tests that pass say; one that fails can find nothing."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
         self.seconds: dict[str, float] = {}
+        self.runs: dict[str, dict[str, str]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call" and report.passed:
+        lines = dict(report.user_properties).get("lines")
+        if report.when == "call" and report.passed and isinstance(lines, dict):
             self.seconds[report.nodeid] = report.duration
+            self.runs[report.nodeid] = lines
 
     def pytest_sessionfinish(self) -> None:
-        self.path.write_text(json.dumps(self.seconds))
+        self.path.write_text(json.dumps([self.seconds, self.runs]))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep times where tests are started from, not in the workers of xdist."""
-    path = os.environ.get("MUTANTS_TIMES")
-    if path and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Times(path))
+    """Look on where tests run, and write where they are started from: workers of xdist report."""
+    path = os.environ.get("MUTANTS_LINES")
+    if not path:
+        return
+    is_worker = hasattr(config, "workerinput")
+    if is_worker or not config.getoption("numprocesses", None):
+        config.pluginmanager.register(_Lines())
+    if not is_worker:
+        config.pluginmanager.register(_Writer(path))
 
 
 def _relative(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def _digests(folder: Path) -> dict[str, str]:
-    return {
-        _relative(path): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*.py"))
-    }
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _measure(tests: list[str], *, append: bool) -> dict[str, float]:
-    times = KEPT / "new_times.json"
-    options = ["--cov=src/simpleautodiff", "--cov-context=test", "--cov-report="]
+def _measure(tests: Sequence[str], jobs: int) -> tuple[dict[str, float], dict[str, dict[str, str]]]:
+    """Run tests; give the seconds of each that passes, and the lines it runs."""
+    found = KEPT / "measuring.json"
+    many = ["-n", str(jobs)] if jobs > 1 else []
     subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-n", "auto", "-p", "covering", *options),
+            *(sys.executable, "-m", "pytest", "-q", *many, "-p", "covering"),
             *("-p", "no:cacheprovider", "-m", "not browser and not gpu and not slow"),
-            *("--ignore", UNMEASURED, *(["--cov-append"] if append else [])),
-            *tests,
+            *("--ignore", UNMEASURED, *tests),
         ],
         cwd=ROOT,
         env=os.environ
         | {
-            "COVERAGE_FILE": str(LINES),
-            "MUTANTS_TIMES": str(times),
+            "MUTANTS_LINES": str(found),
             "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(ROOT / "src")]),
         },
         check=False,  # tests of speed and memory may fail while lines are counted
     )
-    seconds: dict[str, float] = json.loads(times.read_text())
-    times.unlink()
-    return seconds
+    seconds, runs = json.loads(found.read_text())
+    found.unlink()
+    return seconds, runs
+
+
+class _Room:
+    """What was measured of one folder of tests."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.path = name, KEPT / f"{name}.json"
+        kept = json.loads(self.path.read_text()) if self.path.exists() else [{}, {}, {}, {}]
+        self.digests, self.seconds, self.runs, self.sources = kept
+
+    def measure(self, jobs: int, *, anew: bool) -> None:
+        """Measure the tests that have changed, or all."""
+        files = sorted((ROOT / "tests" / self.name).rglob("test_*.py"))
+        now = {_relative(path): _digest(path) for path in files}
+        changed = [path for path in now if anew or self.digests.get(path) != now[path]]
+        for kept in (self.seconds, self.runs):
+            for test in list(kept):
+                if (path := test.partition("::")[0]) not in now or path in changed:
+                    del kept[test]
+        if not changed:
+            return
+        for source in sorted((ROOT / "src").rglob("*.py")):
+            self.sources.setdefault(_relative(source), source.read_text().splitlines())
+        seconds, runs = _measure(changed, jobs)
+        self.seconds |= seconds
+        self.runs |= runs
+        self.digests = now
+        self.path.write_text(
+            json.dumps([self.digests, self.seconds, self.runs, self.sources], separators=(",", ":"))
+        )
 
 
 class Covering:
     """The tests that run a line; with `anew` all are measured, or those that have changed."""
 
-    def __init__(self, anew: bool = False) -> None:
+    def __init__(self, rooms: Sequence[str], jobs: int, *, anew: bool = False) -> None:
         KEPT.mkdir(exist_ok=True)
-        now = _digests(ROOT / "tests")
-        self.seconds: dict[str, float] = {}
-        if anew or not SOURCES.exists():
-            LINES.unlink(missing_ok=True)
-            sources = sorted((ROOT / "src").rglob("*.py"))
-            lines = {_relative(path): path.read_text().splitlines() for path in sources}
-            self.seconds = _measure([f"tests/{room}" for room in ROOMS], append=False)
-            SOURCES.write_text(json.dumps(lines))
-        else:
-            before: dict[str, str] = json.loads(DIGESTS.read_text())
-            changed = {path for path in now if before.get(path) != now[path]}
-            self.seconds = {
-                test: seconds
-                for test, seconds in json.loads(TIMES.read_text()).items()
-                if (path := test.partition("::")[0]) in now and path not in changed
-            }
-            chosen = [
-                path
-                for path in sorted(changed)
-                if path.split("/")[1] in ROOMS and Path(path).name.startswith("test_")
-            ]
-            if chosen:
-                self.seconds |= _measure(chosen, append=True)
-        TIMES.write_text(json.dumps(self.seconds))
-        DIGESTS.write_text(json.dumps(now))
-        self.measured: dict[str, list[str]] = json.loads(SOURCES.read_text())
-
-    @cached_property
-    def _database(self) -> sqlite3.Connection:
-        return sqlite3.connect(LINES)
+        self.rooms = [_Room(name) for name in rooms]
+        for room in self.rooms:
+            room.measure(jobs, anew=anew)
+        self.seconds = {test: spent for room in self.rooms for test, spent in room.seconds.items()}
 
     def tests(self, path: Path, scopes: Scopes) -> list[str]:
         """Give the tests that run a line of the first of these scopes that any test runs."""
-        by_context = self._by_context(path)
+        runs = self._runs(path)
         for first, last in scopes:
             lines = range(first, last + 1)
             found = {
-                test
-                for test, own in by_context
-                if test in self.seconds and not own.isdisjoint(lines)
+                test for test, own in runs if test in self.seconds and not own.isdisjoint(lines)
             }
             if found:
                 return sorted(found, key=self.seconds.__getitem__)
         return []
 
     @lru_cache(maxsize=8)  # noqa: B019 - there is one of these, and it lives as long as the program
-    def _by_context(self, path: Path) -> list[tuple[str, frozenset[int]]]:
-        rows = self._database.execute(
-            "select context.context, line_bits.numbits from line_bits"
-            " join file on file.id = line_bits.file_id"
-            " join context on context.id = line_bits.context_id where file.path like ?",
-            (f"%/{_relative(path)}",),
-        )
-        moved = self._moved(path)
-        return [
-            (
-                context.rpartition("|")[0],
-                frozenset(
-                    moved[line]
-                    for line in coverage.numbits.numbits_to_nums(numbits)
-                    if line in moved
-                ),
-            )
-            for context, numbits in rows
-        ]
+    def _runs(self, path: Path) -> list[tuple[str, frozenset[int]]]:
+        name = _relative(path)
+        found = []
+        for room in self.rooms:
+            moved = _moved(room.sources.get(name, []), path.read_text().splitlines())
+            as_lines = lru_cache(None)(lambda bits, moved=moved: _lines(int(bits, 16), moved))
+            found += [
+                (test, as_lines(bits[name])) for test, bits in room.runs.items() if name in bits
+            ]
+        return found
 
-    def _moved(self, path: Path) -> dict[int, int]:
-        """Give where each line of a source that was measured is now."""
-        before, now = self.measured.get(_relative(path), []), path.read_text().splitlines()
-        blocks = difflib.SequenceMatcher(None, before, now, autojunk=False).get_matching_blocks()
-        return {b.a + k + 1: b.b + k + 1 for b in blocks for k in range(b.size)}
+
+def _lines(bits: int, moved: dict[int, int]) -> frozenset[int]:
+    return frozenset(now for before, now in moved.items() if bits >> before & 1)
+
+
+def _moved(before: list[str], now: list[str]) -> dict[int, int]:
+    """Give where each line of a source that was measured is now."""
+    if before == now:
+        return {line: line for line in range(1, len(now) + 1)}
+    blocks = difflib.SequenceMatcher(None, before, now, autojunk=False).get_matching_blocks()
+    return {b.a + k + 1: b.b + k + 1 for b in blocks for k in range(b.size)}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from covering import Covering
+from covering import ROOMS, Covering
 from mutations import Mutant, find_mutants, mutate
 from trial import NOTHING, SOURCES, Outcome, Trial, import_beforehand, order_tests, start_trial
 
@@ -18,7 +18,6 @@ PACKAGES = {  # package -> the share of mutants that is to be noticed
     **dict.fromkeys(("arrays", "compiled"), 0.85),
 }
 FORMULAS = ("rules", "compiled", "arrays")  # packages whose constants are parts of formulas
-FORKS = os.cpu_count() or 1  # mutants at a time
 QUICK = 4.0  # seconds of tests, as they were measured, in a first round
 EXPLAINED = Path(__file__).with_name("equivalent.toml")
 
@@ -55,10 +54,11 @@ class Attempt:
 
 
 class Campaign:
-    """Try mutants, as many at a time as there are processors."""
+    """Try mutants, several at a time."""
 
-    def __init__(self, covering: Covering, most: float) -> None:
+    def __init__(self, covering: Covering, jobs: int, most: float) -> None:
         self.covering = covering
+        self.jobs = jobs
         self.most = most  # seconds of tests in the second round
         self.trusted: set[str] = set()  # tests that pass unchanged, as they are run here
 
@@ -66,7 +66,7 @@ class Campaign:
         """Try each mutant until a test fails or there are no more; give outcomes and seconds."""
         waiting, running = list(mutants), []
         while waiting or running:
-            while waiting and len(running) < (FORKS):
+            while waiting and len(running) < self.jobs:
                 mutant = waiting.pop(0)
                 rounds = self._choose_tests(mutant)
                 first = self._start(mutant, next(rounds))
@@ -143,14 +143,20 @@ def main() -> int:
         "--seconds", type=float, default=60, help="of tests to run on one that survives (60)"
     )
     parser.add_argument("--only", default="", metavar="TEXT", help="those whose line has TEXT")
+    parser.add_argument(
+        "--rooms", default=",".join(ROOMS), metavar="A,B", help="the folders of tests to run (all)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at a time"
+    )
     parser.add_argument("--measure", action="store_true", help="measure all tests anew first")
     parser.add_argument("--verbose", action="store_true", help="also say which test noticed what")
     options = parser.parse_args()
     if unknown := set(options.package) - set(PACKAGES):
         parser.error(f"no such package: {', '.join(sorted(unknown))}")
-    covering = Covering(options.measure)
+    covering = Covering(options.rooms.split(","), options.jobs, anew=options.measure)
     import_beforehand()
-    campaign = Campaign(covering, options.seconds)
+    campaign = Campaign(covering, options.jobs, options.seconds)
     explained = read_explained()
     good = True
     for package in options.package or PACKAGES:

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
+from itertools import islice
 from types import BuiltinFunctionType, FunctionType, ModuleType, TracebackType
 from typing import Any
 from weakref import ref
@@ -34,6 +35,7 @@ Namespace = dict[str, Any]
 _LIKE = (np.array, np.full)  # made of nodes, they need `like=` to be asked
 _OF_SEVERAL = (np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack)
 _AS_IT_IS = (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
+_CONVERTING = {*_LIKE, *_AS_IT_IS}
 _MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1D.")  # of SciPy
 _IGNORED = {"order", "copy", "subok", "device", "like"}
 _COMPATIBLE = "array_api_compat.numpy"  # a module of SciPy's, which wraps NumPy's functions
@@ -48,9 +50,10 @@ class Replacement:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; for the code that is run once more, join and wrap."""
-        if not MAKING.get() or _takes_plain_arrays(sys._getframe(1).f_globals):
+        if not MAKING.get() or _takes_plain_arrays(sys._getframe(1).f_globals.get("__name__")):
             return self.function(*args, **kwargs)
-        return as_made(_call(self.function, args, kwargs), args)
+        result = _call(self.function, args, kwargs)
+        return as_made(result, args) if type(result) is np.ndarray else result
 
     def __getattr__(self, name: str) -> Any:
         own = getattr(self.function, name)
@@ -66,13 +69,19 @@ class Replacement:
         return repr(self.function)
 
 
-def _is_library(module: Namespace) -> bool:
-    return str(module.get("__name__")).partition(".")[0] in _OWN
+@cache
+def _is_library(module: Any) -> bool:
+    return str(module).partition(".")[0] in _OWN
 
 
-def _takes_plain_arrays(module: Namespace) -> bool:
+@cache
+def _is_of_scipy(module: Any) -> bool:
+    return str(module).startswith("scipy.")
+
+
+def _takes_plain_arrays(module: Any) -> bool:
     """Tell whether the caller is a library: of SciPy, a solver, whose steps are no derivative."""
-    if str(module.get("__name__")).startswith("scipy."):
+    if _is_of_scipy(module):
         asked = scipy_caller()
         return asked in INSTEAD and not asked.startswith(_MADE_OF_NUMPY)
     return _is_library(module)
@@ -81,16 +90,12 @@ def _takes_plain_arrays(module: Namespace) -> bool:
 def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function of NumPy; what it is not asked for nodes is done here."""
     if function is np.fromiter:
-        args = (list(args[0]), *args[1:])
-    if not has_node(args) and not has_node(kwargs.values()):
-        return function(*args, **kwargs)
-    given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
-    if function in _AS_IT_IS:
+        return _join_numbers(*args, **kwargs)
+    if function in _CONVERTING and (has_node(args) or has_node(kwargs.values())):
+        given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
+        if function in _LIKE and kwargs.get("copy", True):
+            return FUNCTIONS[function](*args, **given)
         return _convert(*args, **given)
-    if function in _LIKE:
-        return FUNCTIONS[function](*args, **given)
-    if function is np.fromiter:
-        return _join_numbers(*args, **given)
     try:
         return function(*args, **kwargs)
     except (LostDerivativeError, TypeError, ValueError):
@@ -101,9 +106,12 @@ def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return function(*map(join, args), **joined)
 
 
-def _join_numbers(numbers: list[Any], dtype: Any = None, count: int = -1) -> Any:
-    """Return the nodes that np.fromiter was given as an array."""
-    return FUNCTIONS[np.array](numbers if count < 0 else numbers[:count], dtype)
+def _join_numbers(numbers: Any, dtype: Any, count: int = -1, **_: Any) -> Any:
+    """Do what np.fromiter does; nodes that are yielded become an array."""
+    numbers = list(numbers) if count < 0 else list(islice(numbers, count))
+    if has_node(numbers):
+        return FUNCTIONS[np.array](numbers, dtype)
+    return np.fromiter(numbers, dtype, count)
 
 
 def _convert(a: Any, dtype: Any = None) -> Any:
@@ -283,6 +291,8 @@ def _find_modules(traceback: TracebackType | None, known: list[Namespace]) -> li
 
 def _concerned(namespaces: list[Namespace], seen: set[int]) -> list[Namespace]:
     """Return those of some modules that have NumPy, or its functions, under some name."""
-    found = {id(n): n for n in namespaces if id(n) not in seen and not _is_library(n)}
+    found = {
+        id(n): n for n in namespaces if id(n) not in seen and not _is_library(n.get("__name__"))
+    }
     replacements = _replacements()
     return [n for n in found.values() if any(id(v) in replacements for v in list(n.values()))]

@@ -43,7 +43,8 @@ from simpleautodiff.values.pytree import map_leaves
 
 
 def _index(self: Any, index: Any) -> Any:
-    if type(index) is int or type(index) is slice:
+    kind = type(index)
+    if kind in _PLAIN_PARTS or (kind is tuple and _PLAIN_PARTS.issuperset(map(type, index))):
         return getitem(self, index) if shape_of(self) else _index_number(self, index)
     index = map_leaves(_plain, index) if isinstance(index, (tuple, list)) else _plain(index)
     if isinstance(index, tuple) and find_batches(index):
@@ -52,6 +53,9 @@ def _index(self: Any, index: Any) -> Any:
             note(part, self, lambda array: get_item(array, index))
         return part
     return getitem(self, index) if shape_of(self) else _index_number(self, index)
+
+
+_PLAIN_PARTS = {int, slice, type(None), type(...), np.int64, np.ndarray}
 
 
 def _index_number(self: Any, index: Any) -> Any:

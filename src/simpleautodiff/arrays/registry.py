@@ -13,6 +13,7 @@ import numpy as np
 from simpleautodiff.arrays.given_values import ROUNDED_OTHERWISE, give_values
 from simpleautodiff.arrays.lost_derivatives import SCIPY, scipy_error
 from simpleautodiff.core.level import Traced, Written, concrete, plain, unwrapped
+from simpleautodiff.core.node import Node
 from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
@@ -66,7 +67,7 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         implementation = FUNCTIONS.get(function)
         if implementation is None:
             return _call_without_implementation(function, args, kwargs)
-        if len(args) <= _count_required(function) and (
+        if _takes_positions(function, implementation, args) and (
             not kwargs or _takes_keywords(implementation, kwargs)
         ):
             result = implementation(*map(unwrapped, args), **kwargs)
@@ -133,6 +134,35 @@ def _call_with_defaults(function: Any, implementation: Function, args: Any, kwar
         _check_known(function, set(given) - takes)
     result = implementation(*args, **given)
     return write_result(+result if result is args[0] else result, out, name_of(function))
+
+
+def _takes_positions(function: Any, implementation: Function, args: Any) -> bool:
+    """Tell whether an implementation takes these positional arguments as NumPy's function does."""
+    required = _count_required(function)
+    if len(args) <= required:
+        return True
+    return len(args) <= _count_alike(function, implementation) and not any(
+        [arg is None for arg in args[required:]]
+    )
+
+
+@cache
+def _count_alike(function: Any, implementation: Function) -> int:
+    """Return how many positional arguments two functions have in common, but for special ones."""
+    signature = _signature(function)
+    if signature is None:
+        return 0
+    count = 0
+    for ours, numpys in zip(
+        inspect.signature(implementation).parameters.values(),
+        signature.parameters.values(),
+        strict=False,
+    ):
+        positional = numpys.kind <= ours.kind is ours.POSITIONAL_OR_KEYWORD
+        if not positional or ours.name != numpys.name or ours.name in ("dtype", "out"):
+            break
+        count += 1
+    return count
 
 
 def _takes_keywords(implementation: Function, kwargs: dict[str, Any]) -> bool:
@@ -222,9 +252,14 @@ def bind_arguments(function: Any, args: list[Any], kwargs: Any) -> tuple[list[An
 
 def as_array(x: Any) -> Any:
     """Return a list as an array; a node or another number type as it is."""
+    if type(x) in _AS_THEY_ARE:
+        return x
     if is_foreign(x):
         return wrap_foreign(x)
     return np.asarray(x) if issubclass(type(x), (list, tuple)) else x
+
+
+_AS_THEY_ARE = {Node, np.ndarray, np.float64, float, int}
 
 
 def is_batch(x: Any) -> bool:

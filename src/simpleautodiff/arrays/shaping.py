@@ -1,26 +1,24 @@
-"""Changing shapes, ordering, joining and splitting: functions that only move elements."""
+"""Changing shapes, ordering and splitting: functions that only move elements."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.arrays.reductions import axes_of, axis_of
-from simpleautodiff.arrays.registry import FUNCTIONS, Function, as_array, implements, to_dtype
+from simpleautodiff.arrays.registry import FUNCTIONS, Function, as_array, implements
 from simpleautodiff.core.level import Traced, concrete, plain
-from simpleautodiff.errors import ArgumentError, InputError, cite_line
-from simpleautodiff.rules.array.dtypes import astype, dtype_of
+from simpleautodiff.errors import ArgumentError, cite_line
+from simpleautodiff.rules.array.dtypes import astype
 from simpleautodiff.rules.array.indexing import concatenate, getitem, roll, scatter
 from simpleautodiff.rules.array.shapes import reshape, shape_of, transpose
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.scalar.arithmetic import pos
 from simpleautodiff.rules.scalar.complex_parts import real
 from simpleautodiff.values.functions import is_complex
-from simpleautodiff.values.pytree import flatten
 
 
 @implements(np.reshape)
@@ -192,10 +190,12 @@ def roll_(a: Any, shift: Any, axis: Any = None) -> Any:
         if rank == 1:
             return roll(a, total, (0,))
         return reshape(roll(reshape(a, (-1,)), total, (0,)), shape_of(a))
-    shifts, axes = np.broadcast_arrays(
-        np.atleast_1d(shift), normalize_axis_tuple(axis, rank, allow_duplicate=True)
-    )
-    return roll(a, tuple(shifts.tolist()), tuple(axes.tolist()))
+    axes = normalize_axis_tuple(axis, rank, allow_duplicate=True)
+    shifts = shift if type(shift) is tuple else (shift,)
+    if len(shifts) != len(axes) or not all([isinstance(n, (int, np.integer)) for n in shifts]):
+        both = np.broadcast_arrays(np.atleast_1d(shift), axes)
+        shifts, axes = both[0].tolist(), tuple(both[1].tolist())
+    return roll(a, tuple([int(n) for n in shifts]), axes)
 
 
 @implements(np.flip)
@@ -231,91 +231,6 @@ def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
     """Broadcast all arrays to their common shape."""
     new = np.broadcast_shapes(*[np.shape(plain(a)) for a in args])
     return tuple(np.broadcast_to(a, new) for a in args)
-
-
-@implements(np.concatenate)
-def concatenate_(arrays: Sequence[Any], axis: int | None = 0, dtype: Any = None) -> Any:
-    """Join arrays."""
-    parts = [as_array(a) for a in arrays]
-    if axis is None:
-        parts, axis = [reshape(a, (-1,)) for a in parts], 0
-    if not all(shape_of(a) for a in parts):
-        raise ArgumentError("single numbers have no axis to join along; use np.stack")
-    axis = axis_of(parts[0], axis)
-    if len({(*shape_of(a)[:axis], *shape_of(a)[axis + 1 :], len(shape_of(a))) for a in parts}) > 1:
-        raise InputError(
-            f"arrays of shapes {', '.join(str(shape_of(a)) for a in parts)} cannot be joined along "
-            f"axis {axis}: all their other axes must have equal lengths{cite_line()}"
-        )
-    joined = concatenate(parts, axis)
-    return joined if dtype is None else to_dtype(joined, dtype)
-
-
-@implements(np.append)
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """Join two arrays."""
-    return concatenate_([arr, values], axis)
-
-
-@implements(np.stack)
-def stack(arrays: Sequence[Any], axis: int = 0, dtype: Any = None) -> Any:
-    """Join arrays along a new axis."""
-    parts = [as_array(a) for a in arrays]
-    if len({shape_of(a) for a in parts}) != 1:
-        raise ArgumentError(f"np.stack needs equal shapes, not {[shape_of(a) for a in parts]}")
-    (position,) = normalize_axis_tuple(axis, len(shape_of(parts[0])) + 1)
-    full = shape_of(parts[0])
-    new = (*full[:position], 1, *full[position:])
-    joined = concatenate([reshape(a, new) for a in parts], position)
-    return joined if dtype is None else to_dtype(joined, dtype)
-
-
-def _convert_each(function: Any, arrays: Sequence[Any]) -> list[Any]:
-    return [FUNCTIONS[function](as_array(a)) for a in arrays]
-
-
-@implements(np.vstack)
-def vstack(tup: Sequence[Any], dtype: Any = None) -> Any:
-    """Join arrays as rows."""
-    return concatenate_(_convert_each(np.atleast_2d, tup), 0, dtype)
-
-
-@implements(np.hstack)
-def hstack(tup: Sequence[Any], dtype: Any = None) -> Any:
-    """Join arrays horizontally."""
-    parts = _convert_each(np.atleast_1d, tup)
-    return concatenate_(parts, 0 if len(shape_of(parts[0])) == 1 else 1, dtype)
-
-
-@implements(np.dstack)
-def dstack(tup: Sequence[Any]) -> Any:
-    """Join arrays along the third axis."""
-    return concatenate_(_convert_each(np.atleast_3d, tup), 2)
-
-
-@implements(np.column_stack)
-def column_stack(tup: Sequence[Any]) -> Any:
-    """Join vectors as columns."""
-    parts = [as_array(a) for a in tup]
-    return concatenate_([reshape(a, (-1, 1)) if len(shape_of(a)) < 2 else a for a in parts], 1)
-
-
-@implements(np.block)
-def block(arrays: Any) -> Any:
-    """Join nested lists of blocks."""
-    leaves, rebuild = flatten(arrays)
-    parts = [as_array(leaf) for leaf in leaves]
-    return move_by_index(lambda *numbers: np.block(rebuild(iter(numbers))), *parts)
-
-
-@implements(np.insert)
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """Insert elements between others."""
-    if not isinstance(values, Traced):
-        values = np.asarray(values, dtype_of(arr))
-    return move_by_index(
-        lambda old, new: np.insert(old, plain(obj), new, axis), as_array(arr), values
-    )
 
 
 def _implement_split(function: Any) -> Function:

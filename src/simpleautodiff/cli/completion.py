@@ -56,13 +56,18 @@ def _choices(action: argparse.Action) -> str:
     return " ".join(map(str, action.choices or ()))
 
 
+def _find_words(parser: argparse.ArgumentParser) -> list[str]:
+    """Return the words that stand after a command without an option: other commands, shells."""
+    positional = [action for action in parser._actions if not action.option_strings]
+    return [_choices(action) for action in positional if action.choices]
+
+
 def _bash(parsers: Parsers) -> str:
     values, options = [], []
     for command, parser in parsers.items():
         found = _options(parser)
-        positional = [action for action in parser._actions if not action.option_strings]
-        words = [name for name, _ in found] + [_choices(action) for action in positional]
-        options.append(f'      {command}) words="{" ".join(filter(None, words))}";;')
+        words = [name for name, _ in found] + _find_words(parser)
+        options.append(f'      {command}) words="{" ".join(words)}";;')
         values += [
             f'    "{command} {name}") words="{_choices(action)}";;'
             for name, action in found
@@ -74,12 +79,13 @@ def _bash(parsers: Parsers) -> str:
 
 
 def _fish(parsers: Parsers) -> list[str]:
-    lines = ["complete -c simpleautodiff -f"]
+    lines = ['complete -c simpleautodiff -n "__fish_use_subcommand" -f']
     for command, parser in parsers.items():
         about = str(parser.description).partition(": ")[2].replace("\n", " ")
         first = 'complete -c simpleautodiff -n "__fish_use_subcommand"'
         lines.append(f'{first} -a {command} -d "{about}"')
         seen = f'complete -c simpleautodiff -n "__fish_seen_subcommand_from {command}"'
+        lines += [f'{seen} -f -a "{words}"' for words in _find_words(parser)]
         for name, action in _options(parser):
             line = f'{seen} -l {name[2:]} -d "{action.help}"'
             if action.choices:

@@ -78,7 +78,7 @@ COMMANDS = {
     "cache": Command("where compiled functions are kept; --clear removes them", (), (), "clear"),
     "functions": Command("what a formula can contain; with a word, only that", (), (), "word"),
     "completion": Command("a script for the Tab key of bash, zsh or fish", (), (), "shell"),
-    "help": Command("this text; with a command, its options", (), (), "word"),
+    "help": Command("this text; with a command, its options", (), (), "command"),
 }
 
 
@@ -175,6 +175,8 @@ def make_parser(name: str) -> argparse.ArgumentParser:
         parser.add_argument("point", nargs="*", metavar="NAME=VALUE")
     elif command.takes == "word":
         parser.add_argument("word", nargs="?", default="", metavar="WORD")
+    elif command.takes == "command":
+        parser.add_argument("word", nargs="?", choices=COMMANDS, metavar="COMMAND")
     elif command.takes == "shell":
         parser.add_argument("shell", nargs="?", default="bash", choices=SHELLS, metavar="SHELL")
     elif command.takes == "engine":

@@ -13,20 +13,12 @@ from simpleautodiff.values.pytree import flatten
 
 
 def find_finish(outputs: list[Any], result: Any, name: str) -> Callable[[list[Any]], Any]:
-    """Return how numbers become the result: of the structure and the types that `result` has.
-
-    The outputs that were recorded have to be those numbers: a function that gives other ones when
-    it is called again cannot be compiled.
-    """
+    """Return how numbers become the result: of the structure and the types that `result` has."""
     leaves, rebuild = flatten(result)
     if len(leaves) != len(outputs):
         raise TraceError(f"{name} returned another structure when it was run again")
-    makers: list[Any] = []
-    for leaf, output in zip(leaves, outputs, strict=True):
-        number = getattr(output, "concrete", output)
-        if not _agree(leaf, number):
-            raise TraceError(f"{name} gave {number!r} where it had given {leaf!r} before")
-        makers.append(_maker(leaf) if hasattr(output, "concrete") else None)
+    pairs = zip(leaves, outputs, strict=True)
+    makers = [_maker(leaf) if hasattr(output, "concrete") else None for leaf, output in pairs]
     fixed = [
         None if maker else copy_array(leaf) for maker, leaf in zip(makers, leaves, strict=True)
     ]
@@ -38,6 +30,17 @@ def find_finish(outputs: list[Any], result: Any, name: str) -> Callable[[list[An
         return rebuild(iter(parts))
 
     return finish
+
+
+def check_same(numbers: list[Any], result: Any, name: str) -> None:
+    """Refuse a function that gives other numbers when it is called again.
+
+    `numbers` are the leaves of what it gave then: numbers, or symbols that have them.
+    """
+    for leaf, again in zip(flatten(result)[0], numbers, strict=True):
+        number = getattr(again, "concrete", again)
+        if not _agree(leaf, number):
+            raise TraceError(f"{name} gave {number!r} where it had given {leaf!r} before")
 
 
 def dtype_of_result(leaf: Any) -> Any:

@@ -16,7 +16,14 @@ import numpy as np
 
 from simpleautodiff.arrays.made_arrays import run_answering
 from simpleautodiff.arrays.patch_scipy import patch_scipy
-from simpleautodiff.compiled.finish_results import copy_array, dtype_of_result, find_finish
+from simpleautodiff.compiled.finish_results import (
+    check_same,
+    copy_array,
+    dtype_of_result,
+    find_finish,
+)
+from simpleautodiff.compiled.loops.recorder import recording_loops
+from simpleautodiff.compiled.recording.estimates import Estimates, NumbersNeeded
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, native
 from simpleautodiff.compiled.running.batched_function import record_batched
@@ -62,6 +69,8 @@ class Path:
     program: RunnableProgram
     finish: Callable[[list[Any]], Any]
     results: list[Any]  # the dtype of each result; None of what is no number
+    # What the function gave, and for what, if it is not known yet that the program gives the same.
+    unconfirmed: tuple[list[Any], Any] | None = None
     branches: dict[int, Path] = field(default_factory=dict)
     as_is: dict[int, str] = field(default_factory=dict)
 
@@ -151,6 +160,8 @@ class JitFunction:
             return self._run_and_record(found, described, args, kwargs, None)
         path, inputs = found.root, described.inputs
         while True:
+            if path.unconfirmed is not None and not self._confirm(found, path):
+                return self._run_plainly(args, kwargs)
             tried = _try_path(path, inputs, out)
             if tried is None or tried[0] - 1 in path.as_is:
                 return self._run_plainly(args, kwargs)  # which says itself what is wrong, and where
@@ -204,6 +215,24 @@ class JitFunction:
             path.program.prepare()
         return result
 
+    def _confirm(self, found: Specialization, path: Path) -> bool:
+        """Tell whether a program gives what the function gave as it was recorded.
+
+        It does not if a step of a loop is another one each time, by more than its arguments.
+        """
+        assert path.unconfirmed is not None
+        inputs, result = path.unconfirmed
+        tried = _try_path(path, inputs, None)
+        path.unconfirmed = None
+        if tried is None or tried[0] != 0:
+            return tried is not None
+        try:
+            check_same(flatten(path.finish(tried[1]))[0], result, name_of(self.f))
+        except TraceError as error:
+            found.root, found.reason = None, str(error)
+            self._say_not_compiled(found.reason)
+        return found.root is not None
+
     def _say_not_compiled(self, reason: str, which: str = "Calls like this one") -> None:
         """Warn, once for each function, that it is run as it is, and why."""
         if not self.has_warned:
@@ -224,12 +253,17 @@ class JitFunction:
         known = branch[1] in branch[0].branches if branch else found.root is not None
         if known:
             return None  # another thread has recorded it meanwhile
-        recorded, outputs = record_program(self.f, described, self.options)
+        recorded, outputs, is_exact = record_program(self.f, described, self.options)
         finish = find_finish(outputs, result, name_of(self.f))
+        if is_exact:
+            check_same(outputs, result, name_of(self.f))
         results = [dtype_of_result(leaf) for leaf in flatten(result)[0]]
         with engine.recording() as use, use:
             program = make_program(recorded, self.options)
         path = Path(recorded, program, finish, results)
+        if not is_exact:
+            copies = map_leaves(copy_array, ([*described.inputs], result))
+            path.unconfirmed = copies[0], copies[1]
         if branch is None:
             found.root, found.given = path, leaf_paths(described)
             return path
@@ -242,13 +276,28 @@ class JitFunction:
 
 def record_program(
     f: F, described: CallSignature, options: Options
-) -> tuple[RecordedProgram, list[Any]]:
+) -> tuple[RecordedProgram, list[Any], bool]:
     """Run a function on symbols, in place of what may change; return the program and its results.
 
-    The results are symbols, and what does not depend on the arguments.
+    The results are symbols, and what does not depend on the arguments; it is also said whether
+    these have the numbers of the call. Loops are recorded by one step each; where code goes by what
+    they give, once more with the numbers of all their steps.
     """
+    for estimates in (Estimates(allowed=True), Estimates()):
+        with suppress(NumbersNeeded), recording_loops(estimates, options.precise):
+            recorded, outputs = run_on_symbols(f, described, options, estimates)
+            return recorded, outputs, not estimates.made
+    raise AssertionError("true numbers are never asked for again")
+
+
+def run_on_symbols(
+    f: F, described: CallSignature, options: Options, estimates: Estimates
+) -> tuple[RecordedProgram, list[Any]]:
+    """Run a function on symbols; return the program and its results."""
     patch_scipy()
-    level = SymbolLevel(False, options.precise, options.threads, options.tier, record_batched)
+    level = SymbolLevel(
+        False, options.precise, options.threads, options.tier, record_batched, estimates
+    )
     leaves, rebuild = flatten(described.tree)
     with (
         engine.recording() as use,
@@ -261,6 +310,7 @@ def record_program(
 
         def run() -> Any:
             level.restart()
+            estimates.made = False
             given = list(leaves)
             for i in described.varies:
                 given[i] = level.input(_as_input(leaves[i]))

@@ -8,15 +8,13 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from simpleautodiff.compiled.backends.export import Export, ExportedPath, argument_names, identifier
-from simpleautodiff.compiled.backends.interface import Array, CallForm, Number, Structure
+from simpleautodiff.compiled.call_form import find_form
 from simpleautodiff.compiled.jit_function import JitFunction, Options, Path
+from simpleautodiff.compiled.loops.expand import expand_loops
 from simpleautodiff.compiled.native.background import wait
 from simpleautodiff.compiled.native.callable import CallSlot, quick
 from simpleautodiff.compiled.native.compile import MISSING, Code, available
-from simpleautodiff.compiled.native.object_offsets import is_known
 from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.compiled.report import explanation
 from simpleautodiff.compiled.running.batched_program import BatchedProgram
@@ -26,7 +24,6 @@ from simpleautodiff.compiled.signature import CallSignature, given_names
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.transforms.arguments import check_function, name_of
 from simpleautodiff.transforms.pickling import find_recipe, follow_recipe
-from simpleautodiff.values.pytree import flatten
 
 F = Callable[..., Any]
 
@@ -49,7 +46,7 @@ class Jitted(CallSlot):
             if jitted is not None and isinstance(path.program, EnteredProgram):
                 path.program.on_entry = lambda: _point_to_code(itself)
                 out = "out" not in jitted.function.parameters
-                path.program.form = _find_form(described, path, path.program.results, result, out)
+                path.program.form = find_form(described, path, result, out)
 
         self.function.on_path = on_path
 
@@ -154,7 +151,7 @@ class Jitted(CallSlot):
         numbers = {id(path): number for number, path in enumerate(paths)}
         exported = [
             ExportedPath(
-                path.recorded,
+                expand_loops(path.recorded),
                 path.results,
                 {guard: numbers[id(other)] for guard, other in path.branches.items()},
             )
@@ -207,45 +204,6 @@ def _point_to_code(itself: weakref.ref[Jitted]) -> None:
                 for path in found.paths()]  # fmt: skip
     entries = [program.entry for program in programs if isinstance(program, EnteredProgram)]
     jitted.point_to(*[entry for entry in entries if entry is not None])
-
-
-def _find_form(
-    described: CallSignature, path: Path, results: int, result: Any, out: bool
-) -> CallForm | None:
-    """Return how Python could call a program directly; None if that cannot be."""
-    args, kwargs = described.tree
-    if kwargs or len(args) != len(described.leaves) or len(args) != len(described.varies):
-        return None
-    if not is_known():
-        return None
-    inputs = [_part(leaf) for leaf in args]
-    outputs = [_part(leaf) for leaf in flatten(result)[0]]
-    structure = _structure(result, iter(range(len(outputs))))
-    whole = len(outputs) == results  # nothing of the result is a constant
-    if None in inputs or None in outputs or structure is None or not whole:
-        return None
-    lines = path.recorded.lines
-    if any(part and lines[place].dtype != np.dtype(part.dtype)  # it has to be made another number
-           for place, part in zip(path.recorded.outputs, outputs, strict=True)):  # fmt: skip
-        return None
-    return CallForm(tuple(inputs), tuple(outputs), structure, out)  # type: ignore[arg-type]
-
-
-def _part(leaf: Any) -> Number | Array | None:
-    if type(leaf) is float:
-        return Number()
-    if type(leaf) in (np.float64, np.float32):
-        return Number(leaf.dtype.name)
-    if type(leaf) is np.ndarray and leaf.ndim and leaf.dtype.name in ("float64", "float32"):
-        return Array(leaf.dtype.name, leaf.shape)
-    return None
-
-
-def _structure(result: Any, numbers: Any) -> Structure | None:
-    if type(result) is not tuple:
-        return next(numbers) if _part(result) is not None else None
-    parts = [_structure(part, numbers) for part in result]
-    return None if None in parts else tuple(parts)  # type: ignore[arg-type]
 
 
 def _join_paths(function: JitFunction, text: Callable[[Path], str]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simpleautodiff.compiled.jit_function import Options, record_program
+from simpleautodiff.compiled.jit_function import Options, run_on_symbols
+from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.compiled.scalar.kernel import Kernel
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll
@@ -31,6 +32,7 @@ def record_kernel(f: Callable[..., list[Any]], args: Sequence[Any]) -> tuple[Ker
     v4 = add v2 v3
     return v4 [1]
     """
-    recorded, _ = record_program(f, signature((tuple(args), {})), Options(precise=True))
+    options, described = Options(precise=True), signature((tuple(args), {}))
+    recorded, _ = run_on_symbols(f, described, options, Estimates())
     given = [k for k, output in enumerate(recorded.outputs) if type(output) is Ref]
     return unroll(recorded, precise=True), given

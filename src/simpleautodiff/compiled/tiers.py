@@ -15,11 +15,13 @@ from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.backends.targets import TARGET
+from simpleautodiff.compiled.loops.expand import has_loops
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram
-from simpleautodiff.compiled.rolled.layout import NotRolledError, RolledLayout
+from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.roll import roll
-from simpleautodiff.compiled.rolled.rolled_program import RolledProgram
+from simpleautodiff.compiled.rolled.roll_loops import roll_loops
+from simpleautodiff.compiled.rolled.rolled_program import NotRolledError, RolledProgram
 from simpleautodiff.compiled.running.array_tiers import TieredArrayProgram
 from simpleautodiff.compiled.running.batched_program import batched_program
 from simpleautodiff.compiled.running.rolled_tiers import TieredRolledProgram
@@ -39,6 +41,8 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
     A program that is long and does not repeat is compiled in pieces, or, if it is too long even for
     that, not at all.
     """
+    if has_loops(recorded):
+        return _make_loops(recorded, options)
     batched = batched_program(recorded)
     if batched is not None:
         return batched
@@ -50,7 +54,7 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
         return TieredScalarProgram(kernel, options.tier)
     rolled = _roll_up(real, options)
     if rolled is not None and ROLLING.gain * rolled.size <= len(real.lines):
-        program = _run_rolled(rolled, options)
+        program = _run_rolled(rolled.recorded, rolled, options)
         if program is not None:
             return program
     if not few:
@@ -60,7 +64,7 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
     if rolled is None or len(recorded.lines) <= ROLLING.whole:
         return TieredArrayProgram(recorded, options.precise, options.tier)
     if rolled.size <= ROLLING.compiled:
-        program = _run_rolled(rolled, options)
+        program = _run_rolled(rolled.recorded, rolled, options)
         if program is not None:
             return program
     made = TieredArrayProgram(recorded, options.precise, "numpy")
@@ -89,7 +93,24 @@ def _roll_up(recorded: RecordedProgram, options: Any) -> RolledProgram | None:
     return roll(recorded, options.precise) if len(recorded.lines) >= ROLLING.lines else None
 
 
-def _run_rolled(rolled: RolledProgram, options: Any) -> RunnableProgram | None:
+def _make_loops(recorded: RecordedProgram, options: Any) -> RunnableProgram:
+    """Return what runs a program with loops: machine code, or NumPy where a step needs it."""
+    if options.tier in ("tape", "numpy") or not TARGET.is_available():
+        return TieredArrayProgram(recorded, options.precise, "numpy")
+    try:
+        program = _run_rolled(recorded, roll_loops(recorded, options.precise), options)
+        why = "there is nothing to compile in it"
+    except NotRolledError as error:
+        program, why = None, str(error)
+    if program is None:
+        program = TieredArrayProgram(recorded, options.precise, "numpy")
+        program.fail(f"NumPy runs its loops: {why}")
+    return program
+
+
+def _run_rolled(
+    recorded: RecordedProgram, rolled: RolledProgram, options: Any
+) -> RunnableProgram | None:
     """Return what runs a rolled program; None if a body cannot be compiled, or there is none."""
     if not rolled.bodies:
         return None
@@ -97,4 +118,4 @@ def _run_rolled(rolled: RolledProgram, options: Any) -> RunnableProgram | None:
         layout = RolledLayout(rolled, options.precise)
     except NotRolledError:
         return None
-    return TieredRolledProgram(rolled, layout, options.precise, options.tier)
+    return TieredRolledProgram(recorded, rolled, layout, options.precise, options.tier)

@@ -34,8 +34,10 @@ class Engine:
         self.narrate: Callable[..., None] = _as_it_is
         # Remember a name of the user's for a node: `label(node, name)`.
         self.label: Callable[[Any, str], Any] = _as_it_is
-        # Say what the derivative of a node is before any sweep: (None, derivative).
-        self.unswept: Callable[[Any], tuple[Any, Any]] = lambda node: (None, 0)
+        # Sweep along an order of the user's: `sweep_along(mode, order, seeds, right derivatives)`.
+        self.sweep_along: Callable[..., Any] = _as_it_is
+        # Say what the derivative of a node is that no sweep has reached.
+        self.unswept: Callable[[Any], Any] = lambda node: 0
         # Make the function that users call for a primitive; None: the one of the core.
         self.wrap: Callable[[Any], Callable[..., Any]] | None = None
         # Make the tape of a derivative that is computed and not shown.

@@ -6,15 +6,14 @@ Both find an order, sweep along it, and return the derivatives by node; the memb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.linear import filled
-from simpleautodiff.core.node import Hand, Node
-from simpleautodiff.core.order import connected, execution_order, topological_order
-from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.core.linear import PartialAdjoint
+from simpleautodiff.core.node import Hand, Node, not_by_hand
+from simpleautodiff.core.order import check_node, connected, execution_order, topological_order
 from simpleautodiff.core.sweep import accumulate, forward_sweep, reverse_sweep
 from simpleautodiff.errors import ArgumentError, RuleError, TraceError
 from simpleautodiff.values.functions import check_value
@@ -38,82 +37,136 @@ class Sweep(dict[Node, Any]):
 Roots = Node | Mapping[Node, Any]
 
 
-def forward(root: Roots, seed: Any = 1, verbose: bool = False) -> Sweep:
+def forward(
+    root: Roots, seed: Any = 1, verbose: bool = False, order: Sequence[Node] | None = None
+) -> Sweep:
     """Compute ∂node/∂root for all nodes, in forward mode: find an order, and sweep along it.
 
-    The root is a node, or a mapping from nodes to their seeds. What users call is in
-    `program/paper`: it sweeps along orders of their own, too.
+    Parameters
+    ----------
+    root
+        The node to differentiate with respect to, an input or not; or a mapping from nodes to their
+        seeds, for the derivative in that direction.
+    seed
+        The tangent of a single root.
+    verbose
+        Print every value and every step of the sweep; so does `Node.verbose = True`.
+    order
+        The order to sweep along, right or wrong; a topological order if it is not given. Along a
+        wrong one the numbers are wrong: they are shown beside the right ones, with the edge that is
+        to blame.
+
+    Examples
+    --------
+    >>> from simpleautodiff import Node, add, forward, log, mul, preorder, sin, sub
+    >>> x1, x2 = Node(2), Node(5)
+    >>> y = sub(add(log(x1), mul(x1, x2)), sin(x2))
+    >>> dot = forward(x1)
+    >>> dot[y], y.partial_derivative, dot[x2]
+    (5.5, 5.5, 0)
+    >>> forward(x1, order=preorder(x1))
+    order   along it   right
+    x1      1          1
+    v1      0.5        0.5
+    v4      0.5        5.5     ✗
+    v5      0.5        5.5     ✗
+    v2      5          5
+    Not a topological order: v4 comes before its parent v2, whose derivative
+    is not known yet and counts as 0.
     """
-    order, dot = _begin(root, seed, topological_order)
-    seeds = dict(dot)
-    forward_sweep(order, dot)
-    return _remember("forward" if verbose else "", order, seeds, dot)
+    seeds = _check_seeds(root, seed)
+    found, dot = check_unchanged(topological_order(*seeds)), Sweep(seeds)
+    forward_sweep(found, dot)
+    remember(dot, found)
+    if verbose or Node.verbose:
+        engine.narrate("forward", found, seeds, dot)
+    return dot if order is None else engine.sweep_along("forward", order, seeds, dot)
 
 
-def reverse(root: Roots, seed: Any = 1, verbose: bool = False) -> Sweep:
-    """Compute ∂root/∂node for all nodes, in reverse mode: all derivatives of one output at once."""
-    order, bar = _begin(root, seed, execution_order)
-    seeds = dict(bar)
-    for _ in reverse_sweep(order, bar):
+def reverse(
+    root: Roots, seed: Any = 1, verbose: bool = False, order: Sequence[Node] | None = None
+) -> Sweep:
+    """Compute ∂root/∂node for all nodes, in reverse mode: all derivatives of one output at once.
+
+    Parameters
+    ----------
+    root
+        The output to differentiate; or a mapping from outputs to their seeds.
+    seed
+        The adjoint of a single root.
+    verbose
+        Print every value and every step of the sweep; so does `Node.verbose = True`.
+    order
+        The order that is swept from its end, right or wrong; see `forward`.
+
+    Examples
+    --------
+    >>> from simpleautodiff import Node, add, log, mul, reverse, sin, sub
+    >>> x1, x2 = Node(2), Node(5)
+    >>> y = sub(add(log(x1), mul(x1, x2)), sin(x2))
+    >>> bar = reverse(y)
+    >>> bar[x1], round(bar[x2], 3)
+    (5.5, 1.716)
+    """
+    seeds = _check_seeds(root, seed)
+    found, bar = check_unchanged(execution_order(*seeds)), Sweep(seeds)
+    for _ in reverse_sweep(found, bar):
         pass
-    return _remember("reverse" if verbose else "", order, seeds, bar)
+    remember(bar, found)
+    if verbose or Node.verbose:
+        engine.narrate("reverse", found, seeds, bar)
+    return bar if order is None else engine.sweep_along("reverse", order, seeds, bar)
 
 
-def _begin(
-    root: Roots, seed: Any, find_order: Callable[..., list[Node]]
-) -> tuple[list[Node], dict[Node, Any]]:
-    """Return the order of a sweep, and its seeds, each in the shape of its node."""
-    nodes = [root] if isinstance(root, Node) else root
-    if not nodes or (nodes is root and not isinstance(root, Mapping)):
-        raise ArgumentError(
-            f"a sweep starts from a Node or from a mapping {{node: seed}}, got {root!r}"
-        )
-    for node in nodes:
-        if not isinstance(node, Node):
-            raise ArgumentError(f"a sweep starts from nodes, got {node!r}: wrap it in Node(...)")
-        if not isinstance(node.level, Hand):
-            raise TraceError(
-                "forward and reverse sweep graphs typed with Node(...); inside a function that is "
-                "being differentiated use grad, jvp or vjp"
-            )
-        if node.level is not next(iter(nodes)).level:
-            raise ArgumentError("the nodes a sweep starts from belong to different graphs")
+def _check_seeds(root: Roots, seed: Any) -> dict[Node, Any]:
+    """Return the nodes a sweep starts from, with their seeds, each in the shape of its node."""
+    if not isinstance(root, Node) and (not isinstance(root, Mapping) or not root):
+        raise ArgumentError(f"a sweep starts from a Node or a mapping {{node: seed}}, not {root!r}")
+    given = [(root, seed)] if isinstance(root, Node) else list(root.items())
     seeds: dict[Node, Any] = {}
-    for node in nodes:
-        accumulate(seeds, node, check_value(seed if nodes is not root else root[node], "a seed"))
-    order = find_order(*seeds)
+    for node, number in given:
+        if not isinstance(check_node(node).level, Hand):
+            raise not_by_hand("derivatives of its own: use grad, jvp or vjp")
+        if node.level is not given[0][0].level:
+            raise ArgumentError("the nodes a sweep starts from belong to different graphs")
+        if isinstance(number, Node) and isinstance(number.level, Hand):
+            raise ArgumentError(
+                "a seed is a number; for one derivative write reverse(y)[x] or forward(x)[y]"
+            )
+        accumulate(seeds, node, check_value(number, "a seed"))
+    return seeds
+
+
+def check_unchanged(order: list[Node]) -> list[Node]:
+    """Return an order; refuse it if a value was edited after a node had been computed from it."""
     for node in order:
-        if node.primitive is not None:
-            check_unchanged(node, node.primitive)
-    return order, seeds
+        primitive = node.primitive
+        if primitive is None:
+            continue
+        if len(primitive.partials) < len(node.args):
+            raise RuleError(
+                f"{node!r} was made by hand without its derivatives; say "
+                "node.grad_wrt_parents = [...] after making it"
+            )
+        if not primitive.listed or type(node.value) not in _EXACT:
+            continue
+        values = node.values()
+        try:
+            value = primitive.compute(*values)
+        except (ArithmeticError, ValueError, TypeError):
+            continue  # it became inf or nan, with a warning, when it was made
+        if value is not node.value and value != node.value and value == value:
+            raise TraceError(
+                f"{primitive.call(values)} is {value!r}, but its node holds {node.value!r}: a "
+                "value was changed after the graph was built. Build the graph again from new nodes."
+            )
+    return order
 
 
-def check_unchanged(node: Node, primitive: Primitive) -> None:
-    """Refuse a node of which a parent was edited after it had been computed."""
-    if len(primitive.partials) < len(node.args):
-        raise RuleError(
-            f"{node!r} was made by hand without its derivatives; say "
-            "node.grad_wrt_parents = [...] after making it"
-        )
-    if not primitive.listed or type(node.value) not in _EXACT:
-        return
-    values = node.values()
-    try:
-        value = primitive.compute(*values)
-    except (ArithmeticError, ValueError, TypeError):
-        return  # it became inf or nan, with a warning, when it was made
-    if value is not node.value and value != node.value and value == value:
-        raise TraceError(
-            f"{primitive.call(values)} is {value!r}, but its node holds {node.value!r}: a "
-            "value was changed after the graph was built. Build the graph again from new nodes."
-        )
-
-
-def _remember(mode: str, order: list[Node], seeds: dict[Node, Any], found: Any) -> Sweep:
-    """Let the whole graph know what a sweep has found, and print it if a mode is named."""
-    sweep = Sweep({node: filled(derivative) for node, derivative in found.items()})
+def remember(sweep: Sweep, order: Sequence[Node]) -> None:
+    """Write what a sweep has found into the whole graph; what it has not reached has 0."""
+    for node, derivative in sweep.items():
+        if isinstance(derivative, PartialAdjoint):
+            sweep[node] = derivative.filled()
     for node in connected(order):
         node.partial_derivative = sweep.get(node, 0)
-    if mode:
-        engine.narrate(mode, order, seeds, sweep)
-    return sweep

@@ -139,12 +139,22 @@ def apply(primitive: Primitive, *args: Any) -> Any:
                 return apply(primitive, *args[:i], argument, *args[i + 1 :])
             if not setting:
                 check_value(arg, f"argument {i + 1} of {primitive.name}")
+            elif type(arg) is tuple:
+                level = _highest(arg, level)
     if level is None:
         return evaluate(primitive, args)
     result = level.run(primitive, args)
     if primitive in WATCHERS:
         WATCHERS[primitive](result, args)
     return result
+
+
+def _highest(index: tuple[Any, ...], level: Level | None) -> Level | None:
+    """Return a level, or that of a part of an index if it is higher."""
+    for part in index:
+        if isinstance(part, Traced) and (level is None or part.level.number > level.number):
+            level = part.level
+    return level
 
 
 def evaluate(primitive: Primitive, args: Args) -> Any:

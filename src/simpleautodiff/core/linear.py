@@ -72,30 +72,12 @@ class PartialAdjoint:
     __slots__ = ()
     array: Any  # with zeros in place of what does not exist
     mask: Any  # which elements exist
-
-    def like(self, array: Any, mask: Any) -> PartialAdjoint:
-        """Return another one of the same kind."""
-        raise NotImplementedError
-
-    def local_derivative(self, node: Any, k: int) -> Any:
-        """Return a local derivative of a node; nobody warns of numbers that do not exist."""
-        raise NotImplementedError
-
-    def pulled_by(self, derivative: Any) -> Any:
-        """Carry it back through a local derivative."""
-        raise NotImplementedError
-
-    def pushed_by(self, derivative: Any) -> Any:
-        """Carry it forward through a local derivative."""
-        raise NotImplementedError
-
-    def fit(self, like: Any) -> Any:
-        """Give it the shape of what it belongs to."""
-        raise NotImplementedError
-
-    def filled(self) -> Any:
-        """Return an ordinary adjoint, with zeros in place of what does not exist."""
-        raise NotImplementedError
+    like: Callable[[Any, Any], PartialAdjoint]  # make another one, of an array and a mask
+    local_derivative: Callable[[Any, int], Any]  # of a node, without warnings of absent elements
+    pulled_by: Callable[[Any], Any]  # carry it back through a local derivative
+    pushed_by: Callable[[Any], Any]  # carry it forward through one
+    fit: Callable[[Any], Any]  # give it the shape of what it belongs to
+    filled: Callable[[], Any]  # make it an ordinary adjoint, with zeros for absent elements
 
 
 def plus(a: Any, b: Any) -> Any:

@@ -12,19 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any, final
-from weakref import KeyedRef, ref
+from weakref import ref
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Level, Traced
 from simpleautodiff.core.primitive import Args, Primitive, stated
 from simpleautodiff.errors import ArgumentError, TraceError
 from simpleautodiff.values.functions import check_value
-
-LAST_SWEEP: dict[int, tuple[Any, Any]] = {}  # by the id of a node: (weak reference, derivative)
-
-
-def _forget(link: KeyedRef[int, Any]) -> None:
-    LAST_SWEEP.pop(link.key, None)
 
 
 @final
@@ -47,6 +41,7 @@ class Node(Traced):
     primitive: Primitive | None
     args: tuple[Any, ...]
     index: Any  # on a tape, its position; typed by hand, weak references to its children
+    verbose = False  # whether every sweep of a graph typed by hand is printed
 
     def __init_subclass__(cls) -> None:
         if not cls.__module__.startswith("simpleautodiff."):
@@ -106,10 +101,7 @@ class Node(Traced):
     def child_nodes(self) -> list[Node]:
         """The living nodes computed from this one, in the order they were made."""
         if not isinstance(self.level, Hand):
-            raise TraceError(
-                "a node inside a function that is being differentiated keeps no list of children; "
-                "build the graph by hand with Node(...), or look at trace(f, ...)"
-            )
+            raise not_by_hand("list of children")
         return Children(self)
 
     def children(self) -> Iterator[Node]:
@@ -123,11 +115,17 @@ class Node(Traced):
     @property
     def partial_derivative(self) -> Any:
         """What the last `forward` or `reverse` over this graph found for this node."""
-        return (LAST_SWEEP.get(id(self)) or engine.unswept(self))[1]
+        links = self.index
+        found = links.derivative if isinstance(links, Links) else None
+        return engine.unswept(self) if found is None else found
 
     @partial_derivative.setter
     def partial_derivative(self, derivative: Any) -> None:
-        LAST_SWEEP[id(self)] = KeyedRef(self, _forget, id(self)), derivative
+        if not isinstance(self.level, Hand):
+            raise not_by_hand("partial derivative")
+        if not isinstance(self.index, Links):
+            self.index = Links(self.index)
+        self.index.derivative = derivative
 
     def __repr__(self) -> str:
         operator = f", operator={self.operator!r}" if self.primitive else ""
@@ -202,22 +200,34 @@ class Hand(Recorder):
 
 @final
 class Links(list["ref[Node]"]):
-    """Weak references to several children; the dead ones are swept out as the list doubles."""
+    """What a node knows beside its arguments: its children, weakly, and its last derivative.
 
-    __slots__ = ("limit",)
+    Dead children are swept out as the list doubles.
+    """
 
-    def __init__(self, links: list[ref[Node]]) -> None:
-        super().__init__(links)
+    __slots__ = ("derivative", "limit")
+
+    def __init__(self, link: ref[Node] | None) -> None:
+        super().__init__([] if link is None else [link])
+        self.derivative: Any = None
         self.limit = 8
 
     def add(self, link: ref[Node]) -> None:
         """Append one child, unless it is the last one already (as in x * x)."""
-        if self[-1] is link:
+        if self and self[-1] is link:
             return
         if len(self) >= self.limit:
             self[:] = [link for link in self if link() is not None]
             self.limit = max(8, 2 * len(self))
         self.append(link)
+
+
+def not_by_hand(what: str) -> TraceError:
+    """Return the error for what only nodes typed by hand keep."""
+    return TraceError(
+        f"a node inside a function that is being differentiated keeps no {what}; "
+        "build the graph by hand with Node(...), or look at trace(f, ...)"
+    )
 
 
 @final
@@ -242,7 +252,8 @@ def adopt(parent: Node, link: ref[Node]) -> None:
     elif isinstance(links, Links):
         links.add(link)
     elif links is not link:
-        parent.index = Links([links, link])
+        parent.index = Links(links)
+        parent.index.add(link)
 
 
 HAND = Hand(0)

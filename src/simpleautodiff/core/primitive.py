@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from simpleautodiff.core.linear import ZERO
+from simpleautodiff.core.linear import ZERO, LinearRule
 from simpleautodiff.errors import (
     AutodiffError,
     RuleError,
@@ -91,7 +92,7 @@ class Primitive:
 
     read: dict[Args, frozenset[int]] = field(
         default_factory=dict, init=False, repr=False
-    )  # by `liveness`
+    )  # by `values_read`
 
     @property
     def arity(self) -> int:
@@ -131,10 +132,6 @@ class Primitive:
         warn_domain(f"{self.complaint(args)}; it becomes {result}{cite_line()}")
         return result
 
-    def at_kink(self, args: Args) -> bool:
-        """Tell whether the derivative at these arguments is a choice."""
-        return any(kink.happens(*args) for kink in self.kinks)
-
     def call(self, args: Args) -> str:
         """Write the call with its numbers: ``log(0.0)``."""
         return f"{self.name}({', '.join(map(short_repr, args))})"
@@ -150,6 +147,35 @@ class Primitive:
             return self.domain is not REALS and not self.domain.contains(*args)
         except (ArithmeticError, TypeError, ValueError):
             return self.domain is not REALS
+
+
+def values_read(primitive: Primitive, parents: tuple[int, ...]) -> frozenset[int]:
+    """Return whose values the derivatives in `parents` read: positions, -1 for the result.
+
+    A parameter of a rule whose name begins with an underscore is there for its shape and dtype.
+    """
+    if parents not in primitive.read:
+        by_each = [_read_by(primitive.partials[k], primitive.arity) for k in parents]
+        primitive.read[parents] = frozenset().union(*by_each)
+    return primitive.read[parents]
+
+
+def _read_by(rule: Partial, arity: int) -> set[int]:
+    """Return the arguments that a rule reads, and -1 if it reads the result."""
+    if isinstance(rule, LinearRule):
+        both = [_named_as_read(function, arity) for function in (rule.push, rule.pull)]
+        return set().union(*both) - {-1}  # in place of the result they get a derivative
+    return _named_as_read(rule, arity) if callable(rule) else set()
+
+
+def _named_as_read(function: Any, arity: int) -> set[int]:
+    read = set()
+    parameters = inspect.signature(function).parameters.values()
+    for index, parameter in zip(range(-1, arity), parameters, strict=False):  # no options
+        if not parameter.name.startswith("_"):
+            several = parameter.kind is parameter.VAR_POSITIONAL
+            read |= set(range(index, arity)) if several else {index}
+    return read
 
 
 TABLE: dict[str, Primitive] = {}  # the rows, by name; `rules` enters them

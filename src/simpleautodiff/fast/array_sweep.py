@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from functools import cache
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import REFUSED
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule, PartialAdjoint, plus, pull
-from simpleautodiff.core.node import Constant, Node
-from simpleautodiff.core.primitive import TABLE, Primitive
-from simpleautodiff.fast.cache_blocks import add_scaled, blocks
-from simpleautodiff.fast.faster_values import ADD_IN_PLACE, FASTER_PULLS, UNMASKED, fit_quickly
-from simpleautodiff.fast.finite_slopes import has_singular_slopes
-from simpleautodiff.fast.limits import LIMITS
-from simpleautodiff.fast.memory_pool import (
-    POOL,
-    compute_pooled,
-    has_own_memory,
-    unbuffered,
+from simpleautodiff.core.node import Node
+from simpleautodiff.core.primitive import TABLE
+from simpleautodiff.fast.cache_blocks import add_scaled
+from simpleautodiff.fast.deferred_factors import (
+    Scaled,
+    can_defer,
+    multiply_by_blocks,
+    same_layout,
+    scale,
 )
-
-ROOM = {4: 2.0**16, 8: 2.0**32, 16: 2.0**32}  # numbers up to this, and over 1 by it, can wait
-
+from simpleautodiff.fast.faster_values import ADD_IN_PLACE, fit_quickly
+from simpleautodiff.fast.limits import LIMITS
+from simpleautodiff.fast.memory_pool import POOL, compute_pooled, has_own_memory, unbuffered
+from simpleautodiff.fast.small_sweep import SmallSweep
 
 # A contribution to an adjoint: an array; a number it is to be multiplied by; whether nobody else
 # has the array; whether it is, or is a view of, the adjoint it comes from. There are many, and a
 # plain tuple is made in a fifth of the time that one with names takes.
 Term = tuple[Any, float, bool, bool]
-NUMPY = {np.ndarray, np.float64}
-DIVISORS = {*NUMPY, float, int}
 _FIRST = [0]
 NOTHING: Term = (ZERO, 1.0, False, False)
 
@@ -47,153 +42,12 @@ def _count_alone() -> int:
 ALONE = _count_alone()
 
 
-class Scaled:
-    """A large array and the number that it is still to be multiplied by: an adjoint on its way.
+class ArraySweep(SmallSweep):
+    """A reverse sweep as far as it meets arrays, small or large.
 
-    Most numbers meet another before the array is needed; multiplying them is one pass less.
+    Further terms are added in place to large adjoints that are `owned`. In a sweep that is done
+    `once`, numbers wait beside large arrays (`Scaled`) until these are needed.
     """
-
-    __slots__ = ("array", "factor")
-    __array_ufunc__ = None  # an array leaves the sum to this class
-
-    def __init__(self, array: Any, factor: float) -> None:
-        self.array = array
-        self.factor = factor
-
-    def __add__(self, other: Any) -> Any:
-        return self.array * self.factor + other
-
-    __radd__ = __add__
-
-
-@cache
-def _pull_of(primitive: Primitive, rule: LinearRule) -> Any:
-    """Return how an adjoint is pulled back through a linear rule."""
-    faster = FASTER_PULLS.get(primitive.name) if primitive.listed else None
-    return faster(rule.pull) if faster else rule.pull
-
-
-class ArraySweep:
-    """A reverse sweep as far as it meets arrays.
-
-    What was broadcast has to be added up. An adjoint that was computed here, so that nobody else
-    has it, is `owned`: further terms are added to it in place. In a sweep that is done `once`,
-    numbers wait beside large arrays (`Scaled`) until these are needed.
-    """
-
-    def __init__(self, tape: Sequence[Node], bar: list[Any], once: bool) -> None:
-        self.tape = tape
-        self.masks: bool | None = None  # whether structural zeros have to be told from others
-        self.bar = bar
-        self.once = once
-        self.owned: set[int] = set()
-        self.rows = tuple([TABLE[name] for name in ("add", "sub", "mul", "div")])
-
-    def pull_small(self, node: Node, adjoint: Any) -> None:
-        """Carry back an adjoint of few numbers, or of another kind than NumPy's.
-
-        What it takes beside NumPy's work counts here, so the commonest rows are written out.
-        """
-        primitive, args = node.primitive, node.args
-        added, subtracted, multiplied, divided = self.rows
-        if primitive is added or primitive is subtracted:
-            a, b = args
-            if type(a) is Node:
-                self._add_small(a, adjoint)
-            if type(b) is Node:
-                self._add_small(b, adjoint if primitive is added else -adjoint)
-        elif primitive is multiplied:
-            a, b = args
-            if type(a) is Node:
-                y = b.value if type(b) is Node or type(b) is Constant else b
-                self._add_small(a, adjoint * y)
-            if type(b) is Node:
-                x = a.value if type(a) is Node or type(a) is Constant else a
-                self._add_small(b, adjoint * x)
-        elif len(args) == 1:
-            (arg,) = args
-            term = self._pull_argument(node, 0, adjoint, (arg.value,))
-            if term is not ZERO:
-                self._add_small(arg, term)
-        elif primitive is not divided or not self._pull_quotient(node, adjoint):
-            values = [x.value if type(x) is Node or type(x) is Constant else x for x in args]
-            for k, arg in enumerate(args):
-                if type(arg) is Node:
-                    term = self._pull_argument(node, k, adjoint, values)
-                    if term is not ZERO:
-                        self._add_small(arg, term)
-
-    def _pull_quotient(self, node: Node, adjoint: Any) -> bool:
-        """Carry an adjoint back through x / y with one reciprocal, if all are NumPy's numbers."""
-        (a, b), v = node.args, node.value
-        y = b.value if type(b) is Node else b
-        if type(adjoint) not in NUMPY or type(v) not in NUMPY or type(y) not in DIVISORS:
-            return False
-        if type(y) is not np.ndarray:
-            if not y:
-                return False
-            slope = 1 / y
-        else:
-            slope = np.reciprocal(y) if y.dtype.kind == "f" else 1 / y
-        if type(a) is Node:
-            self._add_small(a, adjoint * slope)
-        if type(b) is Node:
-            self._add_small(b, adjoint * (-v * slope))
-        return True
-
-    def _pull_argument(self, node: Node, k: int, adjoint: Any, values: Sequence[Any]) -> Any:
-        """Return the contribution of a small adjoint to an argument, by its rule."""
-        primitive: Any = node.primitive
-        rule = primitive.partials[k]
-        if type(rule) is LinearRule:
-            arg = node.args[k]
-            add = ADD_IN_PLACE.get(primitive.name)
-            add = None if add and self._needs_masks(arg) else add
-            if add and type(arg.value) is np.ndarray and arg.value.size > LIMITS.small:
-                given = (adjoint, 1.0, False, False)
-                if self._add_in_place(add, arg, given, values):
-                    return ZERO
-            return self._pull_of(primitive, rule, arg)(adjoint, *values)
-        if type(rule) is int:
-            return adjoint if rule == 1 else -adjoint
-        try:
-            slope = rule(node.value, *values)
-        except REFUSED:
-            slope = primitive.partial(k, node.value, tuple(values))
-        return adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
-
-    def _pull_of(self, primitive: Primitive, rule: LinearRule, arg: Node) -> Any:
-        """Return how an adjoint is pulled back through a linear rule."""
-        if primitive.name in UNMASKED and not self._needs_masks(arg):
-            return UNMASKED[primitive.name]
-        return _pull_of(primitive, rule)
-
-    def _needs_masks(self, arg: Node) -> bool:
-        """Tell whether the adjoint of a node may meet a slope that is infinite or nan.
-
-        Then zeros of elements that do not count have to be told from others. Inputs have no slopes.
-        """
-        if arg.primitive is None:
-            return False
-        if self.masks is None:
-            with np.errstate(all="ignore"):
-                self.masks = has_singular_slopes(self.tape)
-        return self.masks
-
-    def _add_small(self, arg: Node, term: Any) -> None:
-        """Add a contribution to the adjoint of a parent."""
-        like, i, bar = arg.value, arg.index, self.bar
-        if (
-            type(term) is not np.ndarray
-            or type(like) is not np.ndarray
-            or term.shape != like.shape
-            or term.dtype is not like.dtype
-        ) and not (type(term) is np.float64 and type(like) is np.float64):
-            term = fit_quickly(term, like)
-        old = bar[i]
-        if old is not None:
-            term = old + term if type(term) is np.ndarray else plus(old, term)
-        bar[i] = term
 
     def pull_large(self, node: Node, adjoint: Any, factor: float) -> None:
         """Carry back an adjoint of many numbers, with as few new arrays as can be."""
@@ -223,8 +77,8 @@ class ArraySweep:
         if type(rule) is LinearRule:
             arg = node.args[k]
             add = ADD_IN_PLACE.get(primitive.name)
-            add = None if add and self._needs_masks(arg) else add
-            if add and self._add_in_place(add, arg, adjoint, values):
+            add = None if add and self.needs_masks(arg) else add
+            if add and self.add_in_place(add, arg, adjoint, values):
                 return NOTHING
             if not rule.moves and 0 in array.strides:
                 array = array.copy()  # products of matrices are slow where elements are one
@@ -235,11 +89,11 @@ class ArraySweep:
             new = has_own_memory(pulled) and getrefcount(pulled) == ALONE
             return (pulled, factor, new, not new)
         place = array if spare else None
-        if primitive is not self.rows[2]:  # whose slopes are there already
+        if primitive is not TABLE["mul"]:  # whose slopes are there already
             waiting = self._defer_number(node, k, adjoint, values)
             if waiting is not None:
                 return waiting
-            product = _multiply_by_blocks(node, k, array, values, place)
+            product = multiply_by_blocks(node, k, array, values, place)
             if isinstance(product, PartialAdjoint):
                 scaled = scale(product.array, factor, True)
                 return (product.like(scaled, product.mask), 1.0, False, spare)
@@ -250,7 +104,7 @@ class ArraySweep:
             return (pull(slope, scale(array, factor)), 1.0, False, True)
         if type(slope) is int or type(slope) is float:
             return self._multiply_by_number(adjoint, slope)
-        if place is not None and _same_layout(slope, array):
+        if place is not None and same_layout(slope, array):
             return (unbuffered(np.multiply, array, slope, out=place), factor, True, spare)
         return (compute_pooled(operator.mul, array, slope), factor, True, False)
 
@@ -266,8 +120,8 @@ class ArraySweep:
             return None
         number = factor * float(array.flat[0]) if array.dtype.kind == "f" else 0.0
         slope = node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]
-        if _same_layout(slope, array) and has_own_memory(slope) and getrefcount(slope) == ALONE:
-            return (slope, number, True, False) if _can_defer(number, array) else None
+        if same_layout(slope, array) and has_own_memory(slope) and getrefcount(slope) == ALONE:
+            return (slope, number, True, False) if can_defer(number, array) else None
         return None
 
     def _multiply_by_number(self, adjoint: Term, slope: float) -> Term:
@@ -275,7 +129,7 @@ class ArraySweep:
         array, factor, spare, _ = adjoint
         if slope == 1:
             return (array, factor, spare, True)
-        if self.once and _can_defer(factor * slope, array):
+        if self.once and can_defer(factor * slope, array):
             return (array, factor * slope, spare, True)
         spare = spare and array.dtype.kind in "fc"
         product = scale(array, factor, spare)
@@ -285,7 +139,7 @@ class ArraySweep:
     def _add_large(self, arg: Node, term: Term) -> bool:
         """Add a contribution to the adjoint of a parent; tell whether its array stays there."""
         array, factor, new, _ = term
-        if not _same_layout(array, arg.value):
+        if not same_layout(array, arg.value):
             array, new = fit_quickly(array, arg.value), False
         if factor != 1 and (type(array) is not np.ndarray or array.size <= LIMITS.small):
             array, factor = array * factor, 1.0
@@ -304,12 +158,12 @@ class ArraySweep:
         Returns whether the array of the term stays there.
         """
         before, of_old = (old.array, old.factor) if type(old) is Scaled else (old, 1.0)
-        if type(before) is not np.ndarray or not _same_layout(array, before):
+        if type(before) is not np.ndarray or not same_layout(array, before):
             self.bar[i] = plus(old, scale(array, factor))
             if type(self.bar[i]) is np.ndarray:
                 self.owned.add(i)
             return True
-        if array is before and self.once and _can_defer(of_old + factor, array):
+        if array is before and self.once and can_defer(of_old + factor, array):
             self.bar[i] = Scaled(array, of_old + factor)
             return True
         owned = i in self.owned
@@ -323,7 +177,7 @@ class ArraySweep:
         self.owned.add(i)
         return total is array
 
-    def _add_in_place(self, add: Any, arg: Node, term: Term, values: Sequence[Any]) -> bool:
+    def add_in_place(self, add: Any, arg: Node, term: Term, values: Sequence[Any]) -> bool:
         """Add the adjoint of a few elements of a large array in place, if that can be done."""
         like, i = arg.value, arg.index
         adjoint, factor, spare, _ = term
@@ -342,7 +196,7 @@ class ArraySweep:
         elif i not in self.owned:
             total = total.copy()
         ratio = factor / of_old
-        if not _can_defer(ratio, total):
+        if not can_defer(ratio, total):
             total, of_old, ratio = scale(total, of_old, True), 1.0, factor
         if spare and adjoint.size <= LIMITS.near:
             adjoint, ratio = scale(adjoint, ratio, True), 1.0
@@ -357,7 +211,7 @@ class ArraySweep:
 
     def pull_partial(self, node: Node, adjoint: PartialAdjoint) -> None:
         """Carry back an adjoint some of whose elements are structural zeros."""
-        if not self._needs_masks(node):
+        if not self.needs_masks(node):
             array = adjoint.filled()
             if type(array) is np.ndarray and array.size > LIMITS.medium:
                 self.pull_large(node, array, 1.0)
@@ -392,81 +246,14 @@ class ArraySweep:
                 rule = primitive.partials[k]
                 if type(rule) is int and rule == 1:
                     found, factor = array, 1.0
-                elif type(rule) is int or not _same_layout(arg.value, array):
+                elif type(rule) is int or not same_layout(arg.value, array):
                     return None
                 else:
                     found, factor, _, _ = self._term(node, k, (array, 1.0, False, False), values)
-                if not _same_layout(found, array):
+                if not same_layout(found, array):
                     return None
                 found = scale(found, factor)
                 if found is not array and not np.isfinite(np.add.reduce(found, None)):
                     return None
                 terms.append((k, adjoint.like(found, adjoint.mask)))
         return terms
-
-
-def _multiply_by_blocks(
-    node: Node, k: int, adjoint: Any, values: tuple[Any, ...], product: Any
-) -> Any | None:
-    """Multiply an adjoint by a slope that has to be computed, in blocks that the caches hold.
-
-    The product goes into an array that is free for it, if there is one. None says that the slope is
-    no array, or one that is there already, or not one of each number.
-    """
-    primitive = node.primitive
-    assert primitive is not None
-    given = (node.value, *values)
-    if TABLE.get(primitive.name) is not primitive or primitive.arrays or primitive.settings:
-        return None
-    if not adjoint.ndim or not all(
-        [_same_layout(x, adjoint) or type(x) is float or type(x) is int for x in given]
-    ):
-        return None
-    part, masks = None, []  # a product of which only some elements exist, and which of each block
-    for block in blocks(adjoint, LIMITS.block):
-        v, *xs = [x[block] if type(x) is np.ndarray else x for x in given]
-        slope = primitive.partial(k, v, tuple(xs))
-        part = pull(slope, adjoint[block]) if isinstance(slope, Linear) else None
-        if isinstance(part, PartialAdjoint):
-            masks.append((block, part.mask))
-        elif type(slope) is not np.ndarray or slope is v or any([slope is x for x in xs]):
-            return None
-        if product is None:
-            product = POOL.empty_like(adjoint)
-        if part is None:
-            np.multiply(adjoint[block], slope, out=product[block])
-        else:
-            product[block] = part.array
-    if part is None:
-        return product
-    whole = np.empty(product.shape, np.bool_)
-    for block, mask in masks:
-        whole[block] = mask
-    return part.like(product, whole)
-
-
-def scale(array: Any, factor: float, spare: bool = False) -> Any:
-    """Multiply by a number that has waited; in place, if nobody needs the array again."""
-    if factor == 1:
-        return array
-    return (
-        np.multiply(array, factor, out=array)
-        if spare
-        else compute_pooled(operator.mul, array, factor)
-    )
-
-
-def _can_defer(factor: float, array: Any) -> bool:
-    """Tell whether a number may be multiplied later: no element gets too large or small by it.
-
-    The array may be multiplied by the ratio of two such numbers, for which float16 has no room.
-    """
-    most = ROOM.get(array.dtype.itemsize, 1.0) if array.dtype.kind == "f" else 1.0
-    return 1 / most < abs(factor) < most
-
-
-def _same_layout(a: Any, b: Any) -> bool:
-    """Tell whether two arrays have the same shape and kind."""
-    if type(a) is not np.ndarray or type(b) is not np.ndarray:
-        return False
-    return a.shape == b.shape and a.dtype is b.dtype

@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import REFUSED, WATCHERS, apply
-from simpleautodiff.core.liveness import values_read
+from simpleautodiff.core.level import REFUSED, WATCHERS, Written, apply, unwrapped
 from simpleautodiff.core.node import Node
-from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.fast.fast_tape import FastTape
+from simpleautodiff.core.primitive import Primitive, values_read
+from simpleautodiff.fast.direct_pulls import enter
+from simpleautodiff.fast.fast_tape import FastTape, is_root_row
 from simpleautodiff.fast.faster_values import FASTER
 from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL, compute_pooled
 
 ARRAYS = {np.ndarray, np.float64}
+VALUES = {*ARRAYS, float}
 IMMUTABLE = {int, float, bool, slice, str, type(None), np.float64}
 FIXED = {Node, *IMMUTABLE}
 SETTINGS = {*IMMUTABLE, tuple, np.ndarray}
@@ -31,15 +32,25 @@ _new = object.__new__
 
 def wrap(primitive: Primitive) -> Callable[..., Any]:
     """Make the wrapping function of a primitive, with a short way for the most frequent case."""
+    enter(primitive)
     match primitive.arity:
         case 1:
             return _wrap_unary(primitive)
         case 2 if not primitive.settings:
             return _wrap_binary(primitive)
+        case _ if is_root_row(primitive):
+            return lambda *args: apply(primitive, *args)
         case arity if primitive.settings == tuple(range(1, arity)):
             return _wrap_with_settings(primitive)
         case _:
             return _wrap_several(primitive)
+
+
+def _apply_unwrapped(wrapping: Any, primitive: Primitive, args: tuple[Any, ...]) -> Any:
+    """Run a primitive; arrays that were written to are what they are now, and may be frequent."""
+    if any([issubclass(type(arg), Written) for arg in args]):
+        return wrapping(*map(unwrapped, args))
+    return apply(primitive, *args)
 
 
 def _faster(primitive: Primitive) -> Callable[..., Any]:
@@ -73,17 +84,17 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
         return lambda *args: apply(primitive, *args)
     if primitive.name in FASTER:
         by_type[np.ndarray] = FASTER[primitive.name](by_type[np.ndarray])
-    restate = _restate(primitive)
+    restate, root = _restate(primitive), is_root_row(primitive)
 
     def wrapping(*args: Any) -> Any:
         if len(args) != 1:
             return apply(primitive, *args)
         (x,) = args
         if type(x) is Node:
-            if restate is not None and restate(x) is not None:
+            value = x.value
+            if restate is not None and may_be_0(value) and restate(x) is not None:
                 return apply(primitive, x)
             try:
-                value = x.value
                 compute = by_type[type(value)]
                 value = compute(value) if not POOL.open else compute_pooled(compute, value)
             except REFUSED:
@@ -97,7 +108,7 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
         else:
             return apply(primitive, x)
         level: Any = x.level
-        if type(level) is not FastTape:
+        if type(level) is not FastTape or root:
             return level.record(primitive, (level.argument(x),), value)
         node = _new(Node)
         node.value = value
@@ -117,39 +128,49 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
     by_shape = 0 not in values_read(primitive, (0,))
 
     def wrapping(*args: Any) -> Any:
-        if len(args) != arity:
-            return apply(primitive, *args)
-        x, *settings = args
-        for setting in settings:
-            if type(setting) not in SETTINGS:
-                return apply(primitive, *args)
+        x = args[0] if args else None
         recorded = type(x) is Node
-        plain = x.value if recorded else x
-        if type(plain) is not np.ndarray and type(plain) is not np.float64:
-            return apply(primitive, *args)
+        plain = x.value if recorded else x  # type: ignore[union-attr]
+        if len(args) != arity or (type(plain) is not np.ndarray and type(plain) is not np.float64):
+            return _apply_unwrapped(wrapping, primitive, args)
+        fixed = True
+        for setting in args[1:]:
+            kind = type(setting)
+            if kind not in IMMUTABLE:
+                if kind not in SETTINGS:
+                    return apply(primitive, *args)
+                fixed = fixed and kind is tuple and IMMUTABLE.issuperset(map(type, setting))
         try:
-            value = compute(plain, *settings)
+            value = compute(plain, *args[1:])
         except REFUSED:
             return apply(primitive, *args)
         if not recorded:
             return value
-        level = x.level
-        if by_shape and type(level) is FastTape:
-            x = level[x.index]  # of which perhaps only the shape is kept
-        node = _record(level, primitive, (x, *[_setting(s, level) for s in settings]), value)
-        if x is not args[0] and primitive in WATCHERS:
+        level: Any = x.level  # type: ignore[union-attr]
+        if not fixed:
+            args = (x, *[_keep(setting, level) for setting in args[1:]])
+        if type(level) is not FastTape or not level.large or not by_shape:
+            return _record(level, primitive, args, value)
+        own = level[x.index]  # type: ignore[union-attr]  # of which perhaps only the shape is kept
+        node = _record(level, primitive, (own, *args[1:]), value)
+        if own is not x and primitive in WATCHERS:
             WATCHERS[primitive](node, args)
         return node
 
     return wrapping
 
 
-def _setting(setting: Any, level: Any) -> Any:
-    """Return a setting as a node keeps it."""
+def _is_fixed(setting: Any) -> bool:
+    """Tell whether nobody can change a setting later: a number, a slice, a tuple of such."""
     kind = type(setting)
-    if kind in IMMUTABLE or (kind is tuple and IMMUTABLE.issuperset(map(type, setting))):
-        return setting
-    return level.argument(setting)
+    return kind in FIXED or (kind is tuple and all([_is_fixed(part) for part in setting]))
+
+
+def _keep(arg: Any, level: Any) -> Any:
+    """Return an argument as a node keeps it."""
+    if type(arg) is np.ndarray:
+        return level.retain(arg)
+    return arg if _is_fixed(arg) else level.argument(arg)
 
 
 def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
@@ -164,14 +185,14 @@ def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
                 value = arg.value
                 if level is None:
                     level = arg.level
-                if type(value) is not np.ndarray or arg.level is not level:
+                if type(value) not in VALUES or arg.level is not level:
                     return apply(primitive, *args)
                 values.append(value)
             elif kind in SETTINGS:
                 values.append(arg)
                 arrays = arrays or kind in ARRAYS
             else:
-                return apply(primitive, *args)
+                return _apply_unwrapped(wrapping, primitive, args)
         if len(values) != arity or not (level or arrays):
             return apply(primitive, *args)
         if level and restate is not None and restate(*args):
@@ -182,7 +203,7 @@ def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
             return apply(primitive, *args)
         if level is None:
             return value
-        kept = tuple([arg if type(arg) in FIXED else level.argument(arg) for arg in args])
+        kept = tuple([arg if type(arg) in FIXED else _keep(arg, level) for arg in args])
         return _record(level, primitive, kept, value)
 
     return wrapping
@@ -222,7 +243,7 @@ def wrapping(a=MISSING, b=MISSING, *rest):
         value = {value} if not POOL.open else compute_pooled(compute, x, y)
     except REFUSED:
         return apply(primitive, a, b)
-    if type(level) is not FastTape:
+    if type(level) is not FastTape or is_root:
         return level.record(primitive, (level.argument(a), level.argument(b)), value)
     node = new(Node)
     node.value = value
@@ -238,20 +259,36 @@ def wrapping(a=MISSING, b=MISSING, *rest):
 _PRODUCT = (
     "if type(b) is Node and (p := a.primitive) is not None and (q := b.primitive) is not None "
     "and p.squared is not None and q.squared is not None "
-    "and may_be_0(a.value) and restate(a, b): return explain(a, b)"
+    "and getattr(a.level, 'roots', True) and may_be_0(a.value) and restate(a, b): "
+    "return explain(a, b)"
 )
 _RESTATED = {
     "mul": _PRODUCT,
     "matmul": _PRODUCT,
-    "power": "if type(b) is not Node and restate(a, b): return explain(a, b)",
+    "power": "if may_be_root(a, b) and restate(a, b): return explain(a, b)",
 }
 
 
-def _may_be_0(value: Any) -> bool:
+def may_be_0(value: Any) -> bool:
     """Tell whether a factor is 0 somewhere, or is so large that the graph is sooner asked."""
     if type(value) is float or type(value) is np.float64:
         return not value
-    return type(value) is not np.ndarray or value.size > LIMITS.medium or not value.all()
+    if type(value) is not np.ndarray or value.size > LIMITS.medium:
+        return True
+    return int(np.count_nonzero(value)) < value.size
+
+
+def _may_be_root(base: Any, exponent: Any) -> bool:
+    """Tell whether a power may be an even one of a root at 0, or a root itself."""
+    if type(exponent) is Node or type(exponent) is np.ndarray:
+        return False
+    if type(exponent) is int:
+        made = base.primitive
+        if exponent < 2 or exponent % 2 or made is None or made.squared is None:
+            return False
+        if not getattr(base.level, "roots", True):
+            return False
+    return may_be_0(base.value)
 
 
 def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
@@ -264,7 +301,9 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
     )
 
     def explain(a: Any, b: Any) -> Any:
-        return apply(primitive, *[x for x in (a, b) if x is not MISSING])
+        if b is MISSING:
+            return apply(primitive, *[x for x in (a,) if x is not MISSING])
+        return _apply_unwrapped(names["wrapping"], primitive, (a, b))
 
     names: dict[str, Any] = {
         "FastTape": FastTape,
@@ -278,7 +317,9 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "explain": explain,
         "compute_pooled": compute_pooled,
         "float64": np.float64,
-        "may_be_0": _may_be_0,
+        "is_root": is_root_row(primitive),
+        "may_be_0": may_be_0,
+        "may_be_root": _may_be_root,
         "ndarray": np.ndarray,
         "new": _new,
         "primitive": primitive,

@@ -15,25 +15,39 @@ from simpleautodiff.core.linear import ZERO, PartialAdjoint, plus, pull
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import TABLE
 from simpleautodiff.core.tape import Tape
-from simpleautodiff.fast.array_sweep import ArraySweep, Scaled
+from simpleautodiff.fast.array_sweep import ArraySweep
+from simpleautodiff.fast.deferred_factors import Scaled
 from simpleautodiff.fast.limits import LIMITS
 
 FLOATS = {float, np.float64}
 _EXACT = 2**53  # whole numbers up to here are floats, too
 
 
-def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
+def reverse_sweep(
+    tape: Tape, bar: list[Any], once: bool = False, masks: bool | None = None
+) -> bool:
     """Carry adjoints back along the tape: ū gains v̄ (∂v/∂u) from each child v of u.
 
-    `once` says that neither the tape nor the adjoints of what are no inputs are needed again: nodes
-    are freed soon after the sweep has passed them, large arrays at once.
+    `once` says that neither the tape nor the adjoints of what are no inputs are needed again: large
+    arrays are freed as soon as the sweep has passed them. `masks` says whether structural zeros
+    have to be told from others; None leaves that to the sweep. Returns whether it was a guess.
+    """
+    arrays = ArraySweep(tape, bar, once, masks)
+    try:
+        _sweep(tape, bar, arrays)
+    finally:
+        guessed = arrays.end()
+    return guessed
+
+
+def _sweep(tape: Tape, bar: list[Any], arrays: ArraySweep) -> None:
+    """Carry adjoints back along the tape; the sweep of arrays has those that are none of floats.
 
     This loop is the time that reverse mode takes, so the commonest rows, + - * and functions of
     single numbers, are written out; everything else goes by its rules.
     """
     added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
     result, constant, ndarray = Node, Constant, np.ndarray
-    arrays: ArraySweep | None = None
     scalars = engine.scalars | {np.float64}  # elements of arrays are such
     small, medium = LIMITS.small, LIMITS.medium
     for node in reversed(tape):
@@ -44,7 +58,6 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
         if (kind is not float and (kind is ndarray or kind not in scalars)) or (
             of is not float and of not in scalars  # complex, perhaps: then its parents may be real
         ):
-            arrays = arrays or ArraySweep(tape, bar, once)
             if primitive is not None:
                 if kind is ndarray:
                     if adjoint.size > medium:
@@ -60,7 +73,7 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
                 else:
                     arrays.pull_small(node, adjoint)
                     continue
-                if once:
+                if arrays.once and not arrays.tape.repeatable:
                     bar[node.index] = None
                     del tape[node.index :]
                     node.args = ()
@@ -92,19 +105,9 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
                 term = adjoint * (a.value if type(a) is result or type(a) is constant else a)
                 bar[i] = term if old is None else old + term
         elif primitive is not None and primitive.arrays:
-            arrays = arrays or ArraySweep(tape, bar, once)
             arrays.pull_small(node, adjoint)
         elif primitive is not None:
             _pull_rules(node, adjoint, bar)
-    if once:
-        _clear(tape)
-
-
-def _clear(tape: Tape) -> None:
-    """Free a tape; its last node, which somebody may hold as the result, holds the others."""
-    if tape:
-        tape[-1].args = ()
-        tape.clear()
 
 
 def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:

@@ -9,15 +9,22 @@ import numpy as np
 
 from simpleautodiff.core.level import WATCHERS
 from simpleautodiff.core.linear import ZERO, filled, plus
-from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Node
-from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.core.primitive import Primitive, values_read
 from simpleautodiff.core.sweep import forward_sweep
 from simpleautodiff.core.tape import Seeds, Tape
 from simpleautodiff.fast.array_locks import ArrayLocks
+from simpleautodiff.fast.direct_pulls import ROWS
 from simpleautodiff.fast.fast_sweep import reverse_sweep
 from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL
+
+PLAIN = {int, float, complex, np.ndarray, np.float64, np.float32, np.complex128, np.complex64}
+
+
+def is_root_row(primitive: Primitive) -> bool:
+    """Tell whether the results of a primitive are roots, whose squares are smooth."""
+    return any([rule is not ZERO for rule in primitive.squared or ()])
 
 
 @final
@@ -26,6 +33,9 @@ class FastTape(Tape):
 
     append = list.append  # whoever appends a node has given it its index
     locks: ArrayLocks | None = None
+    large = False  # whether it has large arrays, which may be freed in a sweep
+    repeatable = False  # whether the sweep at work may be done once more
+    roots = False  # whether it has a root, such as abs or sqrt, whose square is smooth
 
     def __exit__(self, *exception: object) -> None:
         self.open = False
@@ -34,6 +44,8 @@ class FastTape(Tape):
 
     def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
         """Make the node whose value is `primitive`(`args`); without a primitive it is an input."""
+        if primitive is not None and is_root_row(primitive):
+            self.roots = True
         node = Node.__new__(Node)
         node.value = value
         node.primitive = primitive
@@ -69,6 +81,7 @@ class FastTape(Tape):
         A value that is not kept is replaced by an array of its shape that has no memory of its own.
         """
         value, primitive, args = node.value, node.primitive, node.args
+        self.large = True
         if not POOL.open and value.nbytes >= LIMITS.pooled:
             POOL.open = POOL.allowed
         if primitive is None:
@@ -96,13 +109,37 @@ class FastTape(Tape):
         return shown
 
     def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
-        """Sweep back; if `once`, nodes are freed soon after the sweep has passed them."""
+        """Sweep back; if `once`, large arrays are freed soon after the sweep has passed them."""
+        seeds = list(seeds)
+        self.repeatable = not self.large and PLAIN.issuperset([type(seed) for _, seed in seeds])
+        bar = self._place(seeds)
+        guessed = reverse_sweep(self, bar, once)
+        if guessed and not all([_is_finite(bar[node.index]) for node in inputs]):
+            bar = self._place(seeds)
+            reverse_sweep(self, bar, once, masks=True)
+        if once and self:
+            self[-1].args = ()  # somebody may hold it as the result, and it holds the others
+            self.clear()
+        return [bar[node.index] for node in inputs]
+
+    def _place(self, seeds: list[tuple[Node, Any]]) -> list[Any]:
+        """Return the adjoints with which a sweep begins, by the index of their node."""
         bar: list[Any] = [None] * len(self)
         for node, seed in seeds:
             old = bar[node.index]
             bar[node.index] = seed if old is None else plus(old, seed)
-        reverse_sweep(self, bar, once)
-        return [bar[node.index] for node in inputs]
+        return bar
+
+    def can_be_swept_again(self) -> bool:
+        """Tell whether a sweep frees nothing, and is seen by nobody: all is NumPy's, or floats.
+
+        Rules of the library's own rows alone are run; users may count how often theirs are.
+        """
+        return (
+            self.repeatable
+            and PLAIN.issuperset([type(node.value) for node in self])
+            and ROWS.issuperset([node.primitive for node in self])
+        )
 
     def push(self, seeds: Seeds, results: Sequence[Node]) -> list[Any]:
         """Sweep forward from seeded nodes; return the tangents of some others."""
@@ -111,6 +148,11 @@ class FastTape(Tape):
             dot[node] = plus(dot.get(node, ZERO), seed)
         forward_sweep(self, dot)
         return [filled(dot.get(node)) for node in results]
+
+
+def _is_finite(adjoint: Any) -> bool:
+    """Tell whether a derivative of plain numbers is finite."""
+    return adjoint is None or bool(np.isfinite(adjoint).all())
 
 
 class ByIndex(dict[Any, Any]):

@@ -94,18 +94,27 @@ def _reshape(compute: Compute) -> Compute:
 
 def _roll(compute: Compute) -> Compute:
     def roll(x: Any, shift: tuple[int, ...], axis: tuple[int, ...]) -> Any:
-        """Move elements along one axis of a large array into pooled memory."""
-        out = POOL.output_like(x) if len(axis) == 1 else None
-        if out is None:
+        """Move elements along one axis after the other, in two pieces each."""
+        if type(x) is not np.ndarray or not axis or not x.size:
             return compute(x, shift, axis)
-        ahead = (slice(None),) * axis[0]
-        split = -shift[0] % x.shape[axis[0]]  # what stands from here on comes first
-        rest = x.shape[axis[0]] - split
-        out[(*ahead, slice(rest))] = x[(*ahead, slice(split, None))]
-        out[(*ahead, slice(rest, None))] = x[(*ahead, slice(split))]
-        return out
+        for n, k in zip(shift, axis, strict=True):
+            x = _roll_once(x, n, k)
+        return x
 
     return roll
+
+
+def _roll_once(x: Any, shift: int, axis: int) -> Any:
+    """Move elements along one axis; those of a large array to pooled memory."""
+    out = POOL.output_like(x)
+    if out is None:
+        out = np.empty_like(x)
+    ahead = (slice(None),) * axis
+    split = -shift % x.shape[axis]  # what stands from here on comes first
+    rest = x.shape[axis] - split
+    out[(*ahead, slice(rest))] = x[(*ahead, slice(split, None))]
+    out[(*ahead, slice(rest, None))] = x[(*ahead, slice(split))]
+    return out
 
 
 FASTER: dict[str, Callable[[Compute], Compute]] = {  # by the name of a row, from what it computes
@@ -139,23 +148,29 @@ def _broadcast(x: Any, new: tuple[int, ...]) -> Any:
     return np.broadcast_to(x, new)
 
 
+def spread_sum(bar: Any, x: Any, axis: Any, keepdims: Any) -> Any:
+    """Copy the adjoint of a sum to all elements that were added; None if that is not so simple."""
+    if type(x) is not np.ndarray:
+        return None
+    if type(bar) is np.float64 or type(bar) is float:
+        return _broadcast(bar, x.shape)
+    if type(bar) is not np.ndarray or not (keepdims or axis is None or type(axis) is int):
+        return None
+    if not keepdims:
+        rank = x.ndim
+        kept = (1,) * rank
+        if axis is not None:
+            axis %= rank
+            kept = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+        bar = bar.reshape(kept)
+    return _broadcast(bar, x.shape)
+
+
 def _spread(pull: Compute) -> Compute:
     def spread(bar: Any, x: Any, axis: Any, keepdims: Any) -> Any:
         """Copy the adjoint of a sum to all elements that were added."""
-        if type(x) is not np.ndarray:
-            return pull(bar, x, axis, keepdims)
-        if type(bar) is np.float64:
-            return _broadcast(bar, x.shape)
-        if type(bar) is not np.ndarray or not (keepdims or axis is None or type(axis) is int):
-            return pull(bar, x, axis, keepdims)
-        if not keepdims:
-            rank = x.ndim
-            kept = (1,) * rank
-            if axis is not None:
-                axis %= rank
-                kept = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
-            bar = bar.reshape(kept)
-        return _broadcast(bar, x.shape)
+        found = spread_sum(bar, x, axis, keepdims)
+        return pull(bar, x, axis, keepdims) if found is None else found
 
     return spread
 
@@ -197,13 +212,13 @@ def fit_quickly(derivative: Any, like: Any) -> Any:
             return np.add.reduce(derivative, None)
         extra = derivative.ndim - like.ndim
         if extra > 0 and derivative.shape[extra:] == like.shape:
-            return np.add.reduce(derivative, tuple(range(extra)))
+            return np.add.reduce(derivative, 0 if extra == 1 else tuple(range(extra)))
     return fit(derivative, like)
 
 
 def _add_at(total: Any, bar: Any, factor: float, _x: Any, index: Any) -> None:
     """Add elements, times a number, to those of an array that an index chooses, in place."""
-    if not isinstance(index, (int, slice, tuple)) or not _is_basic(index):
+    if not is_basic(index):
         np.add.at(total, index, bar if factor == 1 else bar * factor)
     elif bar.ndim:
         chosen = total[index]
@@ -212,14 +227,13 @@ def _add_at(total: Any, bar: Any, factor: float, _x: Any, index: Any) -> None:
         total[index] += bar * factor
 
 
-def _is_basic(index: Any) -> bool:
+def is_basic(index: Any) -> bool:
     """Tell whether an index is made of integers and slices, so that NumPy gives a view."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(part is None or part is ... or _is_plain_part(part) for part in parts)
+    kind = type(index)
+    return kind in _BASIC or (kind is tuple and _BASIC.issuperset(map(type, index)))
 
 
-def _is_plain_part(part: Any) -> bool:
-    return isinstance(part, (int, slice, np.integer)) and not isinstance(part, bool)
+_BASIC = {int, slice, type(None), type(...), np.int64, np.intp}
 
 
 # How the adjoint of a few elements of a large array is added to the array's, by the row's name.

@@ -11,10 +11,10 @@ import numpy as np
 
 from simpleautodiff.core.level import Traced
 from simpleautodiff.core.linear import Linear, LinearRule
-from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Constant, Node
-from simpleautodiff.core.primitive import REALS, TABLE, Primitive
+from simpleautodiff.core.primitive import REALS, TABLE, Primitive, values_read
 from simpleautodiff.errors import AutodiffError
+from simpleautodiff.values.functions import is_array
 
 SINGLE = {int, float, np.float64}
 
@@ -97,16 +97,22 @@ def _grows(primitive: Primitive) -> bool:
 
 
 def _is_finite(x: Any) -> bool:
-    """Tell whether numbers are finite; those of a program that is being recorded may be any."""
+    """Tell whether numbers are finite.
+
+    Those of a program that is being recorded may be any; other libraries' arrays are not asked.
+    """
     if type(x) is float or type(x) is np.float64:
         return math.isfinite(x)
     while isinstance(x, Traced):
         if hasattr(x, "concrete"):
             return False
         x = x.value
-    if isinstance(x, (float, complex, np.ndarray)) and getattr(x, "dtype", _FLOAT).kind in "fc":
+    if type(x) is not np.ndarray and is_array(x):
+        return False
+    if isinstance(x, _INEXACT) and getattr(x, "dtype", _FLOAT).kind in "fc":
         return bool(np.isfinite(np.add.reduce(x, None))) if np.ndim(x) else bool(np.isfinite(x))
     return True
 
 
 _FLOAT = np.dtype(float)
+_INEXACT = (float, complex, np.inexact, np.ndarray)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Node
+from simpleautodiff.core.primitive import values_read
 from simpleautodiff.program.program import record
 from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import name_of

@@ -1,18 +1,16 @@
-"""The paper's `forward` and `reverse`, along any order, and told in the words of its program."""
+"""What the paper's `forward` and `reverse` show: wrong orders beside right ones, and each step."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from simpleautodiff.core import graphs
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.graphs import Roots, Sweep
-from simpleautodiff.core.linear import filled
-from simpleautodiff.core.node import LAST_SWEEP, Hand, Node as Node
+from simpleautodiff.core.graphs import Sweep, forward as forward, remember, reverse as reverse
+from simpleautodiff.core.node import Hand, Links, Node as Node
 from simpleautodiff.core.order import connected, ends, execution_order
-from simpleautodiff.core.sweep import accumulate, forward_sweep, reverse_sweep
-from simpleautodiff.errors import ArgumentError, TraceError
+from simpleautodiff.core.sweep import forward_sweep, reverse_sweep
+from simpleautodiff.errors import TraceError
 from simpleautodiff.program.node_names import label
 from simpleautodiff.program.notation import Term, write_true
 from simpleautodiff.program.orders import find_violations
@@ -20,94 +18,17 @@ from simpleautodiff.program.program import Program, Step
 from simpleautodiff.program.written_numbers import write_short, write_typed
 
 
-def forward(
-    root: Roots, seed: Any = 1, verbose: bool = False, order: Sequence[Node] | None = None
-) -> Sweep:
-    """Compute ∂node/∂root for all nodes, in forward mode.
-
-    Parameters
-    ----------
-    root
-        The node to differentiate with respect to, an input or not; or a mapping from nodes to their
-        seeds, for the derivative in that direction.
-    seed
-        The tangent of a single root.
-    verbose
-        Print every value and every step of the sweep; so does `Node.verbose = True`.
-    order
-        The order to sweep along, right or wrong; a topological order if it is not given. Along a
-        wrong one the numbers are wrong: they are shown beside the right ones, with the edge that is
-        to blame.
-
-    Examples
-    --------
-    >>> from simpleautodiff import Node, add, log, mul, preorder, sin, sub
-    >>> x1, x2 = Node(2), Node(5)
-    >>> y = sub(add(log(x1), mul(x1, x2)), sin(x2))
-    >>> dot = forward(x1)
-    >>> dot[y], y.partial_derivative, dot[x2]
-    (5.5, 5.5, 0)
-    >>> forward(x1, order=preorder(x1))
-    order   along it   right
-    x1      1          1
-    v1      0.5        0.5
-    v4      0.5        5.5     ✗
-    v5      0.5        5.5     ✗
-    v2      5          5
-    Not a topological order: v4 comes before its parent v2, whose derivative
-    is not known yet and counts as 0.
-    """
-    _check_seed("forward", seed)
-    found = graphs.forward(root, seed, verbose or vars(Node)["verbose"])
-    return found if order is None else _sweep_along("forward", order, root, seed, found)
-
-
-def reverse(
-    root: Roots, seed: Any = 1, verbose: bool = False, order: Sequence[Node] | None = None
-) -> Sweep:
-    """Compute ∂root/∂node for all nodes, in reverse mode: all derivatives of one output at once.
-
-    Parameters
-    ----------
-    root
-        The output to differentiate; or a mapping from outputs to their seeds.
-    seed
-        The adjoint of a single root.
-    verbose
-        Print every value and every step of the sweep; so does `Node.verbose = True`.
-    order
-        The order that is swept from its end, right or wrong; see `forward`.
-
-    Examples
-    --------
-    >>> from simpleautodiff import Node, add, log, mul, sin, sub
-    >>> x1, x2 = Node(2), Node(5)
-    >>> y = sub(add(log(x1), mul(x1, x2)), sin(x2))
-    >>> bar = reverse(y)
-    >>> bar[x1], round(bar[x2], 3)
-    (5.5, 1.716)
-    """
-    _check_seed("reverse", seed)
-    found = graphs.reverse(root, seed, verbose or vars(Node)["verbose"])
-    return found if order is None else _sweep_along("reverse", order, root, seed, found)
-
-
-def _check_seed(mode: str, seed: Any) -> None:
-    if isinstance(seed, Node):
-        start, end = ("x", "y") if mode == "forward" else ("y", "x")
-        raise ArgumentError(
-            f"{mode} finds the derivatives of all nodes at once: write {mode}({start})[{end}], "
-            f"not {mode}({start}, {end}); a seed is a number"
-        )
-
-
-def _say_unswept(_node: Node) -> tuple[None, int]:
-    """Say 0 for what the sweeps so far have left out; before any of them, say so."""
-    if LAST_SWEEP:
-        return None, 0
+def _say_unswept(node: Node) -> int:
+    """Say 0 for a node that came after the sweeps of its graph; before any of them, say so."""
+    if isinstance(node.level, Hand) and any(map(_is_swept, connected([node]))):
+        return 0
     raise TraceError(
         "there is no partial derivative before a sweep: call forward(x) or reverse(y) first"
     )
+
+
+def _is_swept(node: Node) -> bool:
+    return isinstance(node.index, Links) and node.index.derivative is not None
 
 
 engine.unswept = _say_unswept
@@ -125,9 +46,7 @@ def _name_graph(nodes: Sequence[Node]) -> dict[Node, str]:
     return program.names | program.variables
 
 
-_MEMBERS: dict[str, Any] = {"name": property(_name, label), "verbose": False}
-for _member, _given in _MEMBERS.items():
-    setattr(Node, _member, _given)
+setattr(Node, "name", property(_name, label))  # noqa: B010 - a property, which mypy cannot see
 
 
 class SweepAlongOrder(Sweep):
@@ -178,23 +97,22 @@ class SweepAlongOrder(Sweep):
         return f"Not a topological order: {why}{others}."
 
 
-def _sweep_along(
-    mode: str, order: Sequence[Node], root: Roots, seed: Any, right: Sweep
+def sweep_along(
+    mode: str, order: Sequence[Node], seeds: dict[Node, Any], right: Sweep
 ) -> SweepAlongOrder:
-    """Sweep along an order, and let the nodes remember what it finds."""
+    """Sweep along an order, right or wrong, and let the nodes remember what it finds."""
     sweep = SweepAlongOrder(mode, order, right)
-    found: dict[Node, Any] = {}
-    for node, given in ({root: seed} if isinstance(root, Node) else root).items():
-        accumulate(found, node, given)
+    sweep.update(seeds)
     if mode == "forward":
-        forward_sweep(order, found)
+        forward_sweep(order, sweep)
     else:
-        for _ in reverse_sweep(order, found):
+        for _ in reverse_sweep(order, sweep):
             pass
-    sweep.update({node: filled(derivative) for node, derivative in found.items()})
-    for node in connected(order):
-        node.partial_derivative = sweep.get(node, 0)
+    remember(sweep, order)
     return sweep
+
+
+engine.sweep_along = sweep_along
 
 
 def narrate(mode: str, order: list[Node], seeds: dict[Node, Any], sweep: Sweep) -> None:

@@ -81,19 +81,15 @@ def as_one_node(
         results, rebuild_results = flatten(result)
         if any(_is_recorded_from(x, level) for x in results) or (saved and not saved.is_whole):
             return f(*args, **kwargs)  # it uses nodes that are not arguments: record every step
-        bundle = level.record(_pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
+        bundle = level.record(pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
         rule = make_rule(call_with, arguments_of, inputs)
         partials: tuple[Any, ...] = (rule,)
         given: tuple[Any, ...] = (bundle,)
         if saved:
             partials, given = (_fill_rule(rule, saved), ZERO), (bundle, Bundle(tuple(saved.saved)))
-        replay = level.record(
-            _make_primitive("checkpoint", partials), given, Bundle(tuple(results))
-        )
+        replay = level.record(make_primitive("checkpoint", partials), given, Bundle(tuple(results)))
         outputs = [
-            level.record(_pick(i, len(results)), (replay,), result)
-            if _is_number(result)
-            else result
+            level.record(pick(i, len(results)), (replay,), result) if _is_number(result) else result
             for i, result in enumerate(results)
         ]
         return rebuild_results(iter(outputs))
@@ -152,22 +148,27 @@ def _fill_rule(replay: Callable[..., Linear], call: SavedCall) -> Callable[..., 
     return rule
 
 
-def _pack(size: int) -> Primitive:
+def pack(size: int) -> Primitive:
+    """Make the primitive that bundles its arguments."""
+
     def rule(i: int) -> Callable[..., Linear]:
         return lambda _v, *_xs: Linear(
             lambda dot: Bundle.single(i, dot, size), lambda bar: bar.entries[i]
         )
 
-    return _make_primitive("bundle", tuple(rule(i) for i in range(size)))
+    return make_primitive("bundle", tuple(rule(i) for i in range(size)))
 
 
-def _pick(i: int, size: int) -> Primitive:
+def pick(i: int, size: int) -> Primitive:
+    """Make the primitive that takes one entry of a bundle."""
+
     def rule(_v: Any, _x: Bundle) -> Linear:
         return Linear(lambda dot: dot.entries[i], lambda bar: Bundle.single(i, bar, size))
 
-    return _make_primitive(f"result {i + 1}", (rule,))
+    return make_primitive(f"result {i + 1}", (rule,))
 
 
-def _make_primitive(name: str, partials: tuple[Any, ...]) -> Primitive:
+def make_primitive(name: str, partials: tuple[Any, ...]) -> Primitive:
+    """Make the primitive of a call, whose rules are linear maps."""
     slots = ", ".join(f"{{{i}}}" for i in range(len(partials)))
     return Primitive(name, partials, apply, f"{name}({slots})", name, "a linear map")

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.core.level import Traced, evaluate, unwrapped
-from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Node
+from simpleautodiff.core.primitive import values_read
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.transforms.arguments import Selection
 from simpleautodiff.transforms.located_tapes import LocatedTape

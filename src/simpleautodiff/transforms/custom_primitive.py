@@ -216,7 +216,7 @@ def _choose_points(row: Primitive) -> Iterable[tuple[float, ...]]:
     for start in range(len(_CANDIDATES)):
         cycle = itertools.islice(itertools.cycle(_CANDIDATES), start, start + 3 * row.arity, 3)
         point = tuple(cycle)
-        if row.domain.contains(*point) and not row.at_kink(point):
+        if row.domain.contains(*point) and not any(kink.happens(*point) for kink in row.kinks):
             yield point
 
 

@@ -11,12 +11,13 @@ from collections.abc import Callable
 from operator import index
 from typing import Any
 
-from simpleautodiff.core.level import unwrapped
+from simpleautodiff.core.level import plain, unwrapped
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.arguments import check_function
 from simpleautodiff.transforms.snapshots import Steps
 from simpleautodiff.values.functions import shape
-from simpleautodiff.values.pytree import flatten, matching_leaves
+from simpleautodiff.values.pytree import flatten, map_leaves, matching_leaves
 
 F = Callable[..., Any]
 
@@ -77,7 +78,7 @@ def scan(
             )
         return _check_carry(made[0], init, "the carry of a scan"), made[1]
 
-    return Steps(step, lambda k, carry: k < count, checkpoint, places).run(init, xs)
+    return Steps(step, count, None, checkpoint, places).run(init, xs)
 
 
 def fori_loop(
@@ -107,7 +108,7 @@ def fori_loop(
         made = body_fun(begin + k, state)
         return _check_carry(made, init_val, "the value of a fori_loop"), None
 
-    return Steps(step, lambda k, state: begin + k < end, checkpoint).run(init_val, None)[0]
+    return Steps(step, max(0, end - begin), None, checkpoint).run(init_val, None)[0]
 
 
 def while_loop(cond_fun: F, body_fun: F, init_val: Any, *, checkpoint: int | None = None) -> Any:
@@ -131,7 +132,7 @@ def while_loop(cond_fun: F, body_fun: F, init_val: Any, *, checkpoint: int | Non
     def step(k: int, state: Any, x: None) -> tuple[Any, None]:
         return _check_carry(body_fun(state), init_val, "the value of a while_loop"), None
 
-    return Steps(step, lambda k, state: cond_fun(state), checkpoint).run(init_val, None)[0]
+    return Steps(step, None, cond_fun, checkpoint).run(init_val, None)[0]
 
 
 def cond(pred: Any, true_fun: F, false_fun: F, *operands: Any) -> Any:
@@ -146,7 +147,15 @@ def cond(pred: Any, true_fun: F, false_fun: F, *operands: Any) -> Any:
     """
     check_function(true_fun)
     check_function(false_fun)
+    if getattr(getattr(plain(pred), "level", None), "selects", False):  # in a loop that is recorded
+        return _choose(pred, true_fun(*operands), false_fun(*operands))
     return true_fun(*operands) if pred else false_fun(*operands)
+
+
+def _choose(pred: Any, yes: Any, no: Any) -> Any:
+    """Return one of two structures, by a condition that differs from step to step."""
+    others = iter(matching_leaves(no, yes, "what cond gives if its condition does not hold"))
+    return map_leaves(lambda leaf: where(pred, leaf, next(others)), yes)
 
 
 def _count_steps(xs: Any, length: int | None) -> int:

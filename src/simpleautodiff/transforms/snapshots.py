@@ -7,6 +7,7 @@ schedule with s snapshots takes fewer evaluations than this one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from math import comb
@@ -24,6 +25,11 @@ from simpleautodiff.transforms.recorded_call import as_number
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
+GROUP = 256  # rows that are stacked at once
+# While `jit` records: what records a loop by one step of it, or answers None where it cannot.
+RECORDER: ContextVar[Callable[..., tuple[Any, Any] | None] | None] = ContextVar(
+    "RECORDER", default=None
+)
 
 
 class Action(NamedTuple):
@@ -132,29 +138,30 @@ def loop(step: F, count: int, snapshots: int) -> F:
     """
     check_function(step)
     schedule(count, snapshots)  # which says what is wrong
-    steps = Steps(
-        lambda k, state, x, *args: (step(k, state, *args), None),
-        lambda k, state: k < count,
-        snapshots,
-    )
+    steps = Steps(lambda k, state, x, *args: (step(k, state, *args), None), count, None, snapshots)
     return lambda state, *args: steps.run(state, None, *args)[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A loop: ``state, y = step(k, state, x, *args)`` as long as ``goes_on(k, state)``.
+    """A loop: ``state, y = step(k, state, x, *args)``, `count` times or while ``goes_on(state)``.
 
     x is the k-th of the x's, in the order of `places` if there is one. The y's are stacked. Without
     `snapshots` reverse mode retains every state.
     """
 
     step: F
-    goes_on: F
+    count: int | None
+    goes_on: F | None
     snapshots: int | None
     places: range | None = None
 
     def run(self, state: Any, xs: Any, *args: Any) -> tuple[Any, Any]:
         """Return the last state and the y's, None if there are none."""
+        recorder = RECORDER.get()
+        recorded = recorder(self, state, xs, args) if recorder is not None else None
+        if recorded is not None:
+            return recorded
         if self.snapshots is None:
             return self._run(state, xs, *args)[1:]
         snapshots, count = self.snapshots, 0
@@ -190,7 +197,7 @@ class Steps:
     def _run(self, state: Any, xs: Any, *args: Any) -> tuple[int, Any, Any]:
         """Take all steps; return how many, the last state and the y's."""
         k, ys = 0, []
-        while self.goes_on(k, state):
+        while k < self.count if self.count is not None else self.goes_on and self.goes_on(state):
             state, y = self._advance(k, state, xs, args)
             ys.append(y)
             k += 1
@@ -239,4 +246,11 @@ def _stack(ys: list[Any]) -> Any:
     if not ys or not leaves[0]:
         return ys[0] if ys else None
     rebuild = flatten(ys[0])[1]
-    return rebuild(iter([np.stack(column) for column in zip(*leaves, strict=True)]))
+    return rebuild(iter([_stack_rows(column) for column in zip(*leaves, strict=True)]))
+
+
+def _stack_rows(rows: tuple[Any, ...]) -> Any:
+    """Stack rows, many of them in groups: of an array put together, each piece looks at all."""
+    if len(rows) <= GROUP:
+        return np.stack(rows)
+    return np.concatenate([np.stack(rows[k : k + GROUP]) for k in range(0, len(rows), GROUP)])

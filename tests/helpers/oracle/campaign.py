@@ -2,12 +2,14 @@
 
 Seeds go on from --start, which is new each time; a program that differs is shrunk to a few lines,
 printed as a test that can be kept (in `tests/fast/test_kept_programs.py`), and makes the command
-fail. Every program is computed by both engines and as a batch; every few also by `jit` on each of
-its machines, by its exports, by JAX, by differences, and by another library's arrays.
+fail. Every program is computed by the plain engine and in two other ways, drawn by its seed: the
+fast engine, a batch, `jit` on each of its machines, its exports, JAX, differences, the arrays of
+other libraries. What compiles machine code is drawn less often, since it takes longer.
 """
 
 import argparse
 import os
+import random
 import sys
 import time
 import warnings
@@ -17,37 +19,50 @@ from oracle import programs
 from oracle.answers import TIERS, differences
 from oracle.shrinking import shrink, write_test
 
-# How often each way is taken, among the programs whose seeds follow each other.
-EVERY = {
-    "fast": 1, "vmap": 1, "tape": 2, "numpy": 4, "precise tape": 4, "python": 8,
-    "precise numpy": 16, "vmap numpy": 16, "cheap": 32, "precise cheap": 64, "optimised": 64,
-    "vmap optimised": 64, "precise optimised": 128, "JAX": 64, "differences": 8, "strict": 8,
-    "c": 512, "rolled": 64, "precise rolled": 64,
+# How often each way is drawn: the first are for all programs, the others for tame ones alone.
+SHARES = {
+    "fast": 24, "vmap": 16, "tape": 16, "precise tape": 8, "numpy": 8, "precise numpy": 8,
+    "python": 8, "vmap numpy": 4, "cheap": 4, "precise cheap": 4, "optimised": 2,
+    "precise optimised": 2, "vmap optimised": 2, "rolled": 2, "precise rolled": 2, "c": 0.1,
+}  # fmt: skip
+TAME_SHARES = {
+    "JAX": 0.5, "differences": 8, "strict": 8, "dask": 0.3, "JAX arrays": 0.5, "torch": 0.5,
 }  # fmt: skip
 
 
-def ways_of(seed):
+def ways_of(seed, without=()):
     """Return the ways that are taken for a seed."""
-    return [way for way, every in EVERY.items() if seed % every == 0]
+    shares = SHARES if is_wild(seed) else SHARES | TAME_SHARES
+    shares = {way: share for way, share in shares.items() if way not in without}
+    drawn = random.Random(f"ways {seed}").choices([*shares], [*shares.values()], k=2)
+    return sorted(set(drawn))
+
+
+def is_wild(seed):
+    """Tell whether a program leaves the domains of its functions: two of three do."""
+    return seed % 3 != 1
 
 
 def make(seed):
-    """Return the program of a seed: of two that follow each other one is wild."""
-    return programs.make(seed, wild=bool(seed % 4 != 1))
+    """Return the program of a seed."""
+    return programs.make(seed, wild=is_wild(seed))
 
 
-def compare(seed, ways=None):
-    """Return how the ways to answer differ on one program; an empty text if they do not."""
+def compare(seed, ways, taken=None):
+    """Return how the ways to answer differ on one program; an empty text if they do not.
+
+    `taken` counts the ways that had an answer.
+    """
     program = make(seed)
-    found = differences(program, ways_of(seed) if ways is None else ways)
+    found = differences(program, ways, taken)
     lines = [f"  {way}: {text}" for way, text in found.items()]
     return "\n".join([str(program), *lines]) if lines else ""
 
 
-def report(seed):
+def report(seed, ways):
     """Return a program that differs as a test, shrunk."""
     program = make(seed)
-    ways = [*differences(program, ways_of(seed))]
+    ways = [*differences(program, ways)]
     small = shrink(program, lambda one: differences(one, ways[:1]))
     return write_test(small, ways[:1])
 
@@ -64,26 +79,25 @@ def main():
     warnings.simplefilter("ignore")
     os.environ.setdefault("SIMPLEAUTODIFF_CACHE", "off")
     print(f"seeds from {asked.start}", flush=True)
-    if asked.quick:
-        for way in ("c", "JAX", *[way for way in EVERY if way.endswith(TIERS[2:])]):
-            del EVERY[way]
+    machines = ("c", "JAX", "rolled", "precise rolled")
+    slow = (*machines, *[way for way in SHARES if way.endswith(TIERS[2:])]) if asked.quick else ()
     end, differing, taken, count = time.monotonic() + 60 * asked.minutes, 0, Counter(), 0
     while time.monotonic() < end and count < asked.count:
         seed = asked.start + count
-        taken.update(ways_of(seed))
-        found = compare(seed)
+        ways = ways_of(seed, slow)
+        found = compare(seed, ways, taken)
         count += 1
         if found:
             differing += 1
-            text = f"{found}\n\n{report(seed)}"
-            print(text, flush=True)
+            test = report(seed, ways)
+            print(f"{found}\n\n{test}", flush=True)
             if asked.keep:
                 with open(asked.keep, "a", encoding="utf-8") as file:
-                    file.write(f"\n\n{report(seed)}")
+                    file.write(f"\n\n{test}")
         if count % 1000 == 0:
             print(f"{count} compared, {differing} differ", flush=True)
     print(f"{count} programs from seed {asked.start}: {differing} differ")
-    print(", ".join(f"{way} {number}" for way, number in taken.items()))
+    print(", ".join(f"{way} {number}" for way, number in taken.most_common()))
     return differing
 
 

@@ -358,7 +358,7 @@ class Maker:
         self.writes = draw.random() < 0.45 and kind not in ("vmap", "nested")
         self.branches = kind not in ("vmap", "nested")
         statements = self.body(draw.randint(2, 12), 0)
-        if draw.random() < 0.01:
+        if draw.random() < 0.005:
             statements += self.long_loop(size)
         limits = {name: draw.choice(sizes) for name, sizes in LIMITS.items()}
         if draw.random() < 0.15:
@@ -374,7 +374,7 @@ class Maker:
         self.tables, self.shared, self.complex = (WILD, WILD_BINARY), False, False
         kind, form = draw.choice(WILD_KINDS), draw.choice(FORMS)
         self.scalar = not form.startswith("array")
-        size = draw.choice((1, 2, 3, 5, 9)) if draw.random() < 0.9 else 300
+        size = draw.choice((1, 2, 3, 5, 9)) if draw.random() < 0.97 else 300
         self.arrays = inputs = draw.choice((1, 1, 2))
         self.writes, self.branches = False, draw.random() < 0.2
         special = draw.random() < 0.8
@@ -393,7 +393,7 @@ class Maker:
                 numbers = [number() for _ in range(size)]
                 return np.array(numbers).astype(np.float32 if form == "array32" else np.float64)
 
-        points = [[one() for _ in range(inputs)] for _ in range(4)]
+        points = [[one() for _ in range(inputs)] for _ in range(2)]
         constants = [one(), one()]
         statements = self.body(draw.randint(1, 7), 0)
         limits = {name: draw.choice(sizes) for name, sizes in LIMITS.items()}

@@ -16,9 +16,9 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.arrays.batch.opaque import Opaque, OpaqueLevel, highest_level
+from simpleautodiff.arrays.joining import stack
 from simpleautodiff.arrays.lost_derivatives import scipy_error
 from simpleautodiff.arrays.random_hints import random_draw_error
-from simpleautodiff.arrays.shaping import stack
 from simpleautodiff.arrays.writes.example_indices import is_single
 from simpleautodiff.arrays.writes.views import note, twin
 from simpleautodiff.arrays.writes.writable import get_item

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from simpleautodiff.arrays.joining import stack
 from simpleautodiff.arrays.registry import as_array, implements, to_dtype
-from simpleautodiff.arrays.shaping import diagonal, stack
+from simpleautodiff.arrays.shaping import diagonal
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.products import make_einsum, matmul

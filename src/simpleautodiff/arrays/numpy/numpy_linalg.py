@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.given_values import give_values
+from simpleautodiff.arrays.joining import stack
 from simpleautodiff.arrays.numpy.contractions import cross, dot, outer, tensordot, trace
 from simpleautodiff.arrays.numpy.factorizations import svdvals
 from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import FUNCTIONS, as_array, can_decide, implements, is_batch
-from simpleautodiff.arrays.shaping import moveaxis, stack, swapaxes
+from simpleautodiff.arrays.shaping import moveaxis, swapaxes
 from simpleautodiff.arrays.ufuncs import vecdot
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.joining import stack
 from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
@@ -18,7 +19,7 @@ from simpleautodiff.arrays.registry import (
     is_batch,
     widen,
 )
-from simpleautodiff.arrays.shaping import move_by_index, stack
+from simpleautodiff.arrays.shaping import move_by_index
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.arrays.writes.writing import make_like
 from simpleautodiff.core.level import Traced, concrete, plain, unwrapped

@@ -18,10 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.arrays.shaping import layout_of, stack
+from simpleautodiff.arrays.joining import stack
+from simpleautodiff.arrays.shaping import layout_of
 from simpleautodiff.arrays.writes.example_indices import is_single, put_each, take_each
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, Written, plain, unwrapped
+from simpleautodiff.core.node import Node
 from simpleautodiff.errors import LostDerivativeError, ReadOnlyError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import (
@@ -93,6 +95,10 @@ def _fits(self: Writable, cell: Cell) -> bool:
 def as_cell(self: Writable, index: Any) -> Cell | None:
     """Return an index of integers, as nonnegative ones; None for any other index."""
     full = shape(self)
+    if type(index) is int:
+        return (index % full[0],) if full and -full[0] <= index < full[0] else None
+    if type(index) is slice:
+        return None
     parts = index if isinstance(index, tuple) else (index,)
     if len(parts) > len(full) or not parts:
         return None
@@ -108,16 +114,26 @@ def as_cell(self: Writable, index: Any) -> Cell | None:
     return tuple(cell)
 
 
+def _find_form(self: Writable) -> tuple[tuple[int, ...], Any]:
+    """Return the shape and dtype of a writable array, without applying pending writes."""
+    view = self.as_view
+    if view is None:
+        form = shape_of(self.value), dtype_of(plain(self.value))
+    else:
+        form = view.shape, dtype(view.base)
+    self.form = form
+    return form
+
+
 def shape(self: Writable) -> tuple[int, ...]:
-    """Return the shape, without applying pending writes."""
-    return shape_of(self.value) if self.as_view is None else self.as_view.shape
+    """Return the shape of a writable array."""
+    form: tuple[tuple[int, ...], Any] = self.form or _find_form(self)
+    return form[0]
 
 
 def dtype(self: Writable) -> Any:
     """Return the dtype of a writable array."""
-    while self.as_view is not None:
-        self = self.as_view.base
-    return dtype_of(plain(self.value))
+    return (self.form or _find_form(self))[1]
 
 
 def cast_to_dtype(self: Writable, value: Any) -> Any:
@@ -125,6 +141,8 @@ def cast_to_dtype(self: Writable, value: Any) -> Any:
     wanted = dtype(self)
     if issubclass(type(value), (int, float)):
         return wanted.type(value)
+    if type(value) is Node and type(value.value) in _NUMPY and value.value.dtype is wanted:
+        return value
     given = np.dtype(complex) if type(value) is complex else dtype_of(plain(value))
     if given == wanted:
         return value
@@ -136,12 +154,23 @@ def cast_to_dtype(self: Writable, value: Any) -> Any:
     return value.astype(wanted) if hasattr(value, "astype") else value
 
 
+_NUMPY = {np.ndarray, np.float64}
+_FLOAT = np.dtype(float)
+
+
 def write_cell(self: Writable, cell: Cell, value: Any) -> bool:
     """Record a write to a cell as pending; return whether that was possible."""
-    if not _fits(self, cell) or shape_of(value) != shape_of(self.value)[len(cell) :]:
+    full, wanted = self.form or _find_form(self)
+    if not _fits(self, cell):
         return False
-    value = cast_to_dtype(self, value)
-    self.writes[cell] = snapshot(value)
+    if type(value) is Node and type(value.value) is np.float64 and wanted is _FLOAT:
+        if len(cell) < len(full):
+            return False
+    elif shape_of(value) != full[len(cell) :]:
+        return False
+    else:
+        value = snapshot(cast_to_dtype(self, value))
+    self.writes[cell] = value
     return True
 
 
@@ -158,6 +187,11 @@ def unpromote(x: Any) -> Any:
 def _apply_writes(self: Writable) -> None:
     """Apply all pending writes, as one operation."""
     _memory_layout(self)  # the memory layout stays the same
+    if len(self.writes) <= _FEW and any([type(value) is Node for value in self.writes.values()]):
+        writes, self.writes = self.writes, {}
+        for cell, value in writes.items():
+            self.value = set_item(self.value, unpromote(value), cell)
+        return
     index = tuple(np.array(part) for part in zip(*self.writes, strict=True))
     values, self.writes = [unpromote(value) for value in self.writes.values()], {}
     if any(isinstance(value, Traced) for value in values):
@@ -166,8 +200,11 @@ def _apply_writes(self: Writable) -> None:
         self.value = set_item(self.value, np.array(values), index)
 
 
+_FEW = 2  # elements that are sooner written one by one than together
+
+
 def _as_array(value: Any) -> Any:
-    return value if isinstance(value, Traced) else np.asarray(value)
+    return value if isinstance(value, (Traced, np.float64)) else np.asarray(value)
 
 
 def get_item(self: Writable, index: Any) -> Any:
@@ -175,10 +212,12 @@ def get_item(self: Writable, index: Any) -> Any:
     cell = as_cell(self, index)
     if cell is not None and len(cell) == len(shape(self)):
         return self.writes[cell] if cell in self.writes else _read(_find_readable(self, cell), cell)
-    if find_batches(index):
-        return _get_item_per_example(self, index)
-    if not is_basic(index):
-        return Writable(_read(self.current, index))
+    kind = type(index)
+    if kind is not slice and not (kind is tuple and _BASIC.issuperset(map(type, index))):
+        if find_batches(index):
+            return _get_item_per_example(self, index)
+        if not is_basic(index):
+            return Writable(_read(self.current, index))
     return Writable(
         None,
         ArrayView(
@@ -190,6 +229,9 @@ def get_item(self: Writable, index: Any) -> Any:
             index,
         ),
     )
+
+
+_BASIC = {int, slice, type(None), type(...)}
 
 
 def is_written_where_it_lies(self: Writable, index: Any, value: Any) -> bool:

@@ -90,6 +90,7 @@ def _outline(a: Any) -> Any:
 
 _LIKE_FUNCTIONS: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)
 FUNCTIONS.update({function: make_like(function) for function in _LIKE_FUNCTIONS})
+FUNCTIONS[np.empty_like] = make_like(np.zeros_like)  # what nobody has written is the same each time
 PLAIN.difference_update(_LIKE_FUNCTIONS)
 
 
@@ -104,6 +105,7 @@ def _make_new(function: Any) -> Callable[..., Writable]:
 
 _NEW_ARRAY_FUNCTIONS: tuple[Any, ...] = (np.zeros, np.ones, np.empty, np.eye, np.identity)
 FUNCTIONS.update({function: _make_new(function) for function in _NEW_ARRAY_FUNCTIONS})
+FUNCTIONS[np.empty] = _make_new(np.zeros)
 
 
 def _get(self: Writable, index: Any) -> Any:
@@ -122,24 +124,31 @@ def _get_attribute(self: Writable, name: str) -> Any:
 
 
 def _plain_index(index: Any) -> Any:
-    parts = index if type(index) is tuple else (index,)
-    if all(type(part) is int or type(part) is slice for part in parts):
+    kind = type(index)
+    if kind in _PLAIN_PARTS or (kind is tuple and _PLAIN_PARTS.issuperset(map(type, index))):
         return index
     return map_leaves(lambda each: plain(unwrapped(each)), index)
 
 
+_PLAIN_PARTS = {int, slice, type(None), type(...), np.int64, np.ndarray}
+
+
 def _set(self: Writable, index: Any, value: Any) -> None:
     index = _plain_index(index)
-    if is_written_where_it_lies(self, index, value):
-        return
-    value = unwrapped(value)
-    if type(value) is list or type(value) is tuple:
-        value = FUNCTIONS[np.asarray](value)
+    if type(value) is not Node:
+        if is_written_where_it_lies(self, index, value):
+            return
+        value = unwrapped(value)
+        if type(value) is list or type(value) is tuple:
+            value = FUNCTIONS[np.asarray](value)
     _check_dtype(self, value)
     cell = as_cell(self, index)
     if cell is not None and write_cell(self, cell, value):
         return
     value = repeat_for_flat(self, index, value)
+    if type(index) is slice:
+        self.current = set_item(self.current, value, index)
+        return
     if find_batches(index):
         self.current = put_each(self.current, value, index)
         return
@@ -229,6 +238,8 @@ def _call_function(function: Any, args: Any, kwargs: Any) -> Any:
         )
     if len(args) == 1 and not kwargs and isinstance(first, Written):
         return function(first.writable().current)  # nearly all calls
+    if function is not np.take and len(args) <= 2 and "out" not in kwargs:
+        return function(*map(_unwrap, args), **{key: _unwrap(arg) for key, arg in kwargs.items()})
     needed, given = bind_arguments(function, args, kwargs)
     out = given.pop("out", None)
     if function is not np.take and not isinstance(out, (Traced, Written)):
@@ -236,6 +247,11 @@ def _call_function(function: Any, args: Any, kwargs: Any) -> Any:
     ask = FUNCTIONS[np.take] if function is np.take else function  # np.take ignores its indices
     result = ask(*map_leaves(unwrapped, needed), **map_leaves(unwrapped, given))
     return write_result(result, out, name_of(function))
+
+
+def _unwrap(arg: Any) -> Any:
+    """Return an argument with what arrays that were written to are now."""
+    return unwrapped(arg) if type(arg) not in (list, tuple, dict) else map_leaves(unwrapped, arg)
 
 
 _VIEW_FUNCTIONS: set[Any] = {

@@ -8,13 +8,7 @@ from __future__ import annotations
 
 import math
 
-from simpleautodiff.compiled.array.build_loops import (
-    BlasProduct,
-    LapackCall,
-    NumpyCall,
-    Task,
-    read_by,
-)
+from simpleautodiff.compiled.array.build_loops import Task, read_by, written_by
 from simpleautodiff.compiled.array.classify import INPUT, NUMPY
 from simpleautodiff.compiled.array.loops import Access, Loop
 from simpleautodiff.compiled.array.schedule import Schedule
@@ -97,12 +91,7 @@ def _lives(plan: Schedule, work: list[Task]) -> tuple[dict[int, int], dict[int, 
     born: dict[int, int] = {}
     dies: dict[int, int] = {}
     for when, piece in enumerate(work):
-        written: list[int] = []
-        if isinstance(piece, Loop):
-            written = [to.slot for _, to in piece.stores] + [fold.to.slot for fold in piece.folds]
-        elif isinstance(piece, BlasProduct | LapackCall | NumpyCall):
-            written = [piece.number]
-        for root in written:
+        for root in written_by(piece):
             born.setdefault(root, when)
             dies[root] = when
         for root in read_by(plan, piece):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS
 from simpleautodiff.compiled.array.assemble import copy_loop, scatter_loops
@@ -34,6 +35,7 @@ class BlasProduct:
     left: View
     right: View
     result: Shape
+    adds: bool = False  # to what stands in the result
 
 
 @dataclass(eq=False)
@@ -71,7 +73,24 @@ class BoundsCheck:
     size: int
 
 
-Task = Loop | BlasProduct | LapackCall | NumpyCall | GuardCheck | BoundsCheck
+class StripTask(NamedTuple):
+    """A loop or a product on some rows, and how many bytes each buffer goes on with a row."""
+
+    task: Loop | BlasProduct
+    advances: dict[Any, int]
+
+
+@dataclass(eq=False)
+class Strips:
+    """Tasks that go through some rows in turns: `rows` at a time, `count` times, then the rest."""
+
+    rows: int
+    count: int
+    tasks: list[StripTask]
+    rest: list[StripTask]
+
+
+Task = Loop | BlasProduct | LapackCall | NumpyCall | GuardCheck | BoundsCheck | Strips
 
 
 def build_tasks(plan: Schedule, precise: bool) -> list[Task]:
@@ -150,6 +169,15 @@ def prune(work: list[Task], plan: Schedule) -> list[Task]:
     return kept[::-1]
 
 
+def written_by(piece: Task) -> list[int]:
+    """Return the buffers that a piece of work writes."""
+    if isinstance(piece, Loop):
+        return [to.slot for _, to in piece.stores] + [fold.to.slot for fold in piece.folds]
+    if isinstance(piece, Strips):
+        return [root for strip in piece.tasks for root in written_by(strip.task)]
+    return [] if isinstance(piece, GuardCheck | BoundsCheck) else [piece.number]
+
+
 def read_by(plan: Schedule, piece: Task) -> Iterator[int]:
     """Yield the buffers that a piece of work reads."""
     if isinstance(piece, Loop):
@@ -159,6 +187,9 @@ def read_by(plan: Schedule, piece: Task) -> Iterator[int]:
         yield from (piece.left.root, piece.right.root)
     elif isinstance(piece, LapackCall):
         yield from (piece.number, *[view.root for view in piece.reads])
+    elif isinstance(piece, Strips):
+        for strip in piece.tasks:
+            yield from read_by(plan, strip.task)
     elif isinstance(piece, GuardCheck):
         yield piece.view.root
     elif isinstance(piece, BoundsCheck):

@@ -90,7 +90,8 @@ class Fold:
     @property
     def in_memory(self) -> bool:
         """Whether a result is come back to, so that it has to begin with a number."""
-        return not self.in_registers or 0 in self.to.strides[: self.level]
+        again = 0 in self.to.strides[: self.level]
+        return self.begun or not self.in_registers or again
 
 
 @dataclass(eq=False)

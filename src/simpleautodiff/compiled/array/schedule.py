@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,7 @@ class Schedule:
         self.stage: list[int] = []
         self.constants: list[Any] = []
         self._of_constant: dict[int, int] = {}
+        self._of_content: dict[Any, int] = {}
         self._new: dict[int, Ref] = {}
         self.bounds: list[tuple[Ref, Ref, int]] = []  # smallest and largest index, and size
         self._fusable = read_by_element(program)
@@ -261,8 +263,12 @@ class Schedule:
     def constant(self, array: Any) -> int:
         """Return the root of an array that is the same at every call."""
         if id(array) not in self._of_constant:
-            self.constants.append(np.ascontiguousarray(array))
-            self._of_constant[id(array)] = -len(self.constants)
+            whole = np.ascontiguousarray(array)
+            content = whole.dtype.str, whole.shape, blake2b(whole.tobytes()).digest()
+            if content not in self._of_content:  # a constant is recorded anew wherever it is used
+                self.constants.append(whole)
+                self._of_content[content] = -len(self.constants)
+            self._of_constant[id(array)] = self._of_content[content]
             self._kept.append(array)
         return self._of_constant[id(array)]
 

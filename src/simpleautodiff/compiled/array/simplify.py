@@ -77,7 +77,20 @@ class _Cleaner:
         line = line._replace(
             args=with_values(line.args, self.of), kwargs=with_values(line.kwargs, self.of)
         )
-        self.of[number] = self._place(line)
+        self.of[number] = self._place(self._before_writes(line))
+
+    def _before_writes(self, line: Line) -> Line:
+        """Let a part of an array that was written to elsewhere be that of the array before."""
+        while line.name == "getitem" and type(line.args[0]) is Ref:
+            written = self.lines[line.args[0]]
+            if written.name != "set_item" or type(written.args[0]) is not Ref:
+                break
+            before = self.lines[written.args[0]]
+            alike = before.shape == written.shape and before.dtype == written.dtype
+            if not alike or not _are_apart(written.shape, written.args[2], line.args[1]):
+                break
+            line = line._replace(args=(written.args[0], line.args[1]))
+        return line
 
     def _place(self, line: Line) -> Any:
         """Return the place of a line, or of what is the same; the number that it is known to be."""
@@ -86,13 +99,40 @@ class _Cleaner:
                 return compute(line, ())
         same = self._same_as(line)
         if same is None and not self.precise:
-            same = self._factor_out(line)
+            same = self._factor_out(line) if line.name != "add" else self._put_together(line)
         if same is not None:
             return same
         key = (line.what, argument_key(line.args), argument_key(line.kwargs))
         if key not in self._known:
             self._known[key] = self._append(line)
         return self._known[key]
+
+    def _put_together(self, line: Line) -> Any:
+        """Return an array plus a part of it that was 0: with that part, or as it was before.
+
+        So adjoints go back through `y[1:] += x`: those of the part are taken out, and put back.
+        """
+        if len(line.args) != 2 or any([type(arg) is not Ref for arg in line.args]):
+            return None
+        for part, rest in (line.args, line.args[::-1]):
+            found = self._find_part(self.lines[part], self.lines[rest])
+            if found is not None:
+                x, value, index = found
+                taken = self.lines[value] if type(value) is Ref else None
+                if taken and taken.name == "getitem" and _same_part(taken.args, (x, index)):
+                    return x
+                return self._place(line._replace(what=TABLE["set_item"], args=found))
+        return None
+
+    def _find_part(self, part: Line, rest: Line) -> tuple[Any, ...] | None:
+        """Return the array, the part and the index, if a part was taken out and set to 0."""
+        if part.name != "scatter" or rest.name != "set_item" or not _is_all(rest.args[1], 0):
+            return None
+        x, _, index = rest.args
+        alike = part.shape == rest.shape and part.dtype == rest.dtype and _is_fixed(index)
+        if not alike or type(x) is not Ref or not _same_part((x, part.args[1]), (x, index)):
+            return None
+        return x, part.args[0], index
 
     def _factor_out(self, line: Line) -> Any:
         """Take a sign, or a number that all terms are multiplied by, out of the sum of an array."""
@@ -184,15 +224,40 @@ def _is_unturned(args: Any, k: int, given: Line) -> bool:
 
 
 def _is_whole(args: Any, k: int, given: Line) -> bool:
-    if next(places(args[1]), None) is not None or not is_basic(args[1]):
+    if not _is_fixed(args[1]):
         return False
     if not given.shape:
         return True
-    start = np.broadcast_to(np.empty(1, np.int8), given.shape)
-    whole = np.lib.stride_tricks.as_strided(start, given.shape, _steps(given.shape))
+    whole = _outline(given.shape)
     part = whole[args[1]]
     same = part.__array_interface__["data"] == whole.__array_interface__["data"]
     return bool(same and part.strides == whole.strides)
+
+
+def _is_fixed(index: Any) -> bool:
+    """Tell whether an index is made of integers and slices that are known."""
+    return next(places(index), None) is None and is_basic(index)
+
+
+def _same_part(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Tell whether two arrays and indices are one part of one array."""
+    keys = [argument_key((x, np.index_exp[index])) for x, index in (one, other)]
+    return bool(keys[0] == keys[1])
+
+
+def _are_apart(shape: tuple[int, ...], one: Any, other: Any) -> bool:
+    """Tell whether two parts of an array have no element in common."""
+    if not shape or not _is_fixed(one) or not _is_fixed(other):
+        return False
+    whole = _outline(shape)
+    first, second = (whole[(*np.index_exp[index], ...)] for index in (one, other))
+    return not np.may_share_memory(first, second)
+
+
+def _outline(shape: tuple[int, ...]) -> Any:
+    """Return an array of bytes that lie row by row, which nobody may read."""
+    start = np.broadcast_to(np.empty(1, np.int8), shape)
+    return np.lib.stride_tricks.as_strided(start, shape, _steps(shape))
 
 
 def _steps(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -70,14 +70,14 @@ def _fold(new: Loop, fold: Fold, places: list[int]) -> None:
     """Put elements along the axis together, or keep them apart."""
     if fold.to.step:
         new.folds += [
-            Fold(fold.operation, place, _shift(fold.to, k)) for k, place in enumerate(places)
+            replace(fold, place=place, to=_shift(fold.to, k)) for k, place in enumerate(places)
         ]
         return
     whole = places[0]
     for place in places[1:]:
         whole = new.body.make(fold.operation, whole, place)
     to = _shift(fold.to, 0)
-    if all(to.strides):
+    if all(to.strides) and not fold.begun:
         new.stores.append((whole, to))
     else:
-        new.folds.append(Fold(fold.operation, whole, to))
+        new.folds.append(replace(fold, place=whole, to=to))

@@ -9,7 +9,8 @@ to is to add a function like `Exporter`, and to name it in `exporters.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from simpleautodiff.compiled.array.buffers import BufferLayout
@@ -22,7 +23,15 @@ from simpleautodiff.compiled.scalar.kernel import Kernel
 ENTRY = "entry"  # the name of the function in a code that Python calls directly
 NO_MEMORY, BAD_INDEX, LAPACK_FAILED = -1, -2, -3  # what code returns that could not finish
 
-Structure = int | tuple["Structure", ...]  # numbers of results, in tuples within tuples
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list among the results of a function."""
+
+    parts: tuple[Structure, ...]
+
+
+Structure = int | tuple["Structure", ...] | ListOf  # numbers of results, in tuples and lists
 
 
 class Number(NamedTuple):
@@ -32,10 +41,27 @@ class Number(NamedTuple):
 
 
 class Array(NamedTuple):
-    """An argument or a result that is an array: `float64` or `float32`, of a fixed shape."""
+    """An argument or a result that is an array, of a fixed dtype and shape."""
 
     dtype: str
     shape: tuple[int, ...]
+
+
+class Known(NamedTuple):
+    """An argument that has to be as it was: an integer, a text. `number` counts what is known."""
+
+    number: int
+
+
+class Container(NamedTuple):
+    """An argument that is a tuple or a list of others; `number` is that of its type."""
+
+    number: int
+    is_list: bool
+    parts: tuple[Argument, ...]
+
+
+Argument = Number | Array | Known | Container
 
 
 class CallForm(NamedTuple):
@@ -45,15 +71,55 @@ class CallForm(NamedTuple):
     with nothing in between.
     """
 
-    inputs: tuple[Number | Array, ...]
+    inputs: tuple[Argument, ...]
     outputs: tuple[Number | Array, ...]
     structure: Structure
     out: bool = False  # whether a result that is one array may be put into one that is given
+    known: tuple[Any, ...] = ()  # objects that arguments are compared with, of which code is free
+
+    @property
+    def key(self) -> CallForm:
+        """What code depends on: not on what is known, which it finds in a table."""
+        return self._replace(known=())
+
+    @property
+    def leaves(self) -> list[Number | Array]:
+        """The arguments that may change, in containers or not."""
+        return [*changing(self.inputs)]
 
     @property
     def floats(self) -> bool:
-        """Whether all are Python's own floats."""
-        return all(part == Number() for part in (*self.inputs, *self.outputs))
+        """Whether all are Python's own floats, of which at most tuples are returned."""
+        plain = all(part == Number() for part in (*self.inputs, *self.outputs))
+        return plain and not has_list(self.structure)
+
+
+def changing(arguments: Sequence[Argument]) -> Iterator[Number | Array]:
+    """Yield the arguments that may change, in containers or not.
+
+    Examples
+    --------
+    >>> [*changing([Number(), Known(0), Container(1, False, (Array("float64", (2,)), Known(2)))])]
+    [Number(dtype='float'), Array(dtype='float64', shape=(2,))]
+    """
+    for argument in arguments:
+        if isinstance(argument, Container):
+            yield from changing(argument.parts)
+        elif not isinstance(argument, Known):
+            yield argument
+
+
+def has_list(structure: Structure) -> bool:
+    """Tell whether there is a list among the results.
+
+    Examples
+    --------
+    >>> has_list((0, (1, ListOf((2,))))), has_list((0, (1, 2)))
+    (True, False)
+    """
+    if isinstance(structure, tuple):
+        return any(map(has_list, structure))
+    return isinstance(structure, ListOf)
 
 
 class CompiledScalar(Protocol):
@@ -109,8 +175,9 @@ class CompiledRolled(Protocol):
     """A program that repeats, as code."""
 
     code: Code
+    has_entry: bool
 
-    def __call__(self, block: int, start: int, stop: int) -> int:
+    def __call__(self, block: int, words: int, start: int, stop: int) -> int:
         """Go through some words, on a block of memory; return 0, or 1 + the guard that failed."""
 
 
@@ -139,7 +206,9 @@ class Target(Protocol):
     ) -> CompiledArray:
         """Compile the work of an array program, with entries from Python if they are wanted."""
 
-    def compile_rolled(self, layout: RolledLayout, precise: bool) -> CompiledRolled:
+    def compile_rolled(
+        self, layout: RolledLayout, precise: bool, form: CallForm | None
+    ) -> CompiledRolled:
         """Compile the bodies of a program that repeats."""
 
 

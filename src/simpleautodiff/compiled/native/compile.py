@@ -8,9 +8,11 @@ more care. The program comes optimised: LLVM's own pipelines take longer and gai
 
 from __future__ import annotations
 
+import ctypes
 import json
 import sys
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import count
@@ -102,6 +104,18 @@ class Code:
             disk.store(place, content)
         self._loaded = _load_object(content, self._names)
         self.seconds = perf_counter() - start
+
+
+def place_addresses(code: Code, name: str, addresses: Sequence[int], held: Any) -> None:
+    """Fill a table in a code with addresses of what has to live as long as the code."""
+    table = (ctypes.c_void_p * len(addresses)).from_address(code.address(name))
+    for k, address in enumerate(addresses):
+        table[k] = address
+    weakref.finalize(code, _let_go, held).atexit = False
+
+
+def _let_go(held: Any) -> None:
+    """Do nothing: what was held until now may go."""
 
 
 def build(

@@ -29,6 +29,8 @@ _OBJECTS = {
     "numpy.type.float32": np.float32,
     FLOAT64_SYMBOL: np.dtype(np.float64),
     FLOAT32_SYMBOL: np.dtype(np.float32),
+    "numpy.int64": np.dtype(np.int64),
+    "numpy.bool": np.dtype(np.bool_),
 }
 _NUMPY = {"PyArray_Scalar": 60, "PyArray_New": 93}  # places in NumPy's C API, which never change
 _MATHEMATICS = {"linux": "libm.so.6", "darwin": "libSystem.B.dylib", "win32": "ucrtbase"}

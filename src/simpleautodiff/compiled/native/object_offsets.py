@@ -30,8 +30,9 @@ class ObjectLayout(NamedTuple):
     holders: int  # how many references there are to it
     float64: int  # of a float, its value; and of a np.float64
     float32: int  # of a np.float32
-    length: int  # of a tuple, how many items it has
+    length: int  # of a tuple or a list, how many items it has
     items: int  # of a tuple, the first item
+    table: int  # of a list, where its items are
     data: int  # of an array, what follows
     nd: int
     shape: int
@@ -58,6 +59,7 @@ def layout() -> ObjectLayout:
         float32=head,
         length=head,
         items=tuple.__basicsize__,
+        table=head + _WORD,
         data=head + fields.data.offset,
         nd=head + fields.nd.offset,
         shape=head + fields.shape.offset,
@@ -149,8 +151,15 @@ def _holds(found: ObjectLayout) -> bool:
         and all(_number(ctypes.c_float, np.float32(x), found.float32) == x for x in (2.5, -7.0))
         and _word(pair, found.length) == len(pair)
         and [_word(pair, found.items + i * _WORD) for i in (0, 1)] == [id(x) for x in pair]
+        and _list_holds(found, [*pair])
         and all(_array_holds(found, array) for array in _known_arrays())
     )
+
+
+def _list_holds(found: ObjectLayout, known: list[Any]) -> bool:
+    begin = _word(known, found.table)
+    items = [ctypes.c_size_t.from_address(begin + i * _WORD).value for i in range(len(known))]
+    return _word(known, found.length) == len(known) and items == [id(x) for x in known]
 
 
 def _number(kind: Any, of: Any, at: int) -> Any:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
 from simpleautodiff.arrays.batch.opaque import OpaqueLevel
+from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbols import (
     FLOAT64_DTYPE,
     FloatSymbol,
@@ -39,9 +40,10 @@ from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import map_leaves
 
 
-@final
 class SymbolLevel(OpaqueLevel):
     """The level of symbols: it computes with the values of this call, and records each step."""
+
+    selects = False  # whether `cond` computes both ways, and chooses
 
     def __init__(
         self,
@@ -50,8 +52,10 @@ class SymbolLevel(OpaqueLevel):
         threads: int = 1,
         tier: str | None = None,
         record_batched: Callable[..., Any] | None = None,
+        estimates: Estimates | None = None,
     ) -> None:
         super().__init__()
+        self.estimates = estimates or Estimates()
         self.restart()
         self.record_batched = record_batched  # how a function of a batch becomes one step
         self.rows = rows  # the program is of one row among many, so no code can go by a number
@@ -100,7 +104,10 @@ class SymbolLevel(OpaqueLevel):
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
         """Run a row on the numbers of this call."""
-        primitive, args = find_value_alone(primitive, args)
+        return self.run_row(*find_value_alone(primitive, args))
+
+    def run_row(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
+        """Run a row that is kept as it is."""
         if primitive.name in _INDEXED:
             k = _INDEXED[primitive.name]
             args = (*args[:k], map_leaves(self._pin_mask, args[k]), *args[k + 1 :])
@@ -145,11 +152,16 @@ class SymbolLevel(OpaqueLevel):
 
     def guard(self, truth: Any, number: int | None = None) -> bool:
         """Let the code go by a bool, or by an integer, and note that it did."""
+        return self.note_guard(truth, number)
+
+    def note_guard(self, truth: Any, number: int | None = None) -> bool:
+        """Note that what is recorded is right if a bool is what it is now."""
         if not isinstance(truth, Symbol):
             return bool(truth)
         self._check_open()
         if self.rows:
             raise not_recorded("a decision that each row makes for itself")
+        self.estimates.check()
         expected = bool(truth.concrete)
         if truth.place not in self._asked:
             self._asked[truth.place] = expected

@@ -9,7 +9,7 @@ bodies only, so another number of steps is another list of words.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,22 +26,44 @@ from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.roll import lowest
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
+    Call,
     Given,
     LineCall,
+    LoopBegin,
+    LoopEnd,
     Move,
+    NotRolledError,
     RolledProgram,
 )
 from simpleautodiff.compiled.scalar.kernel import Kernel
 from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
-from simpleautodiff.errors import TraceError
 
+LOOP = -1  # in place of the number of a body
+# The words of a loop: LOOP, 0, where the number of steps lies, whether there is a first one, where
+# to say whether all guards held, whether there is a next step, and how many there were, where a
+# step says whether there is a next one (or -1), whether it begins with the last row, how many words
+# move on, and how many words are inside. Then, of each word that moves on, which one, and how far.
+LOOP_WORDS = 11
 _LINE = 64  # bytes that a processor moves together
 
 
-class NotRolledError(TraceError):
-    """A body cannot be compiled."""
+class Address(int):
+    """Where something lies, and by how many bytes it moves on with every step of some loops."""
+
+    steps: dict[int, int]
+
+    @classmethod
+    def moving(cls, at: int, steps: dict[int, int]) -> Address:
+        """Return an address that moves on."""
+        address = cls(at)
+        address.steps = steps
+        return address
+
+    def plus(self, offset: int) -> Address:
+        """Return the address so many bytes later."""
+        return Address.moving(self + offset, self.steps)
 
 
 class ScalarBody(NamedTuple):
@@ -49,7 +71,9 @@ class ScalarBody(NamedTuple):
 
     kernel: Kernel
 
-    def words(self, given: list[int], results: list[int], layout: RolledLayout) -> list[int]:
+    def words(
+        self, given: Sequence[int], results: Sequence[int], layout: RolledLayout
+    ) -> list[int]:
         """Return what it is told at a call."""
         return [*given, *results]
 
@@ -69,7 +93,9 @@ class ArrayBody(NamedTuple):
     tasks: list[Task]
     memory: BufferLayout
 
-    def words(self, given: list[int], results: list[int], layout: RolledLayout) -> list[int]:
+    def words(
+        self, given: Sequence[int], results: Sequence[int], layout: RolledLayout
+    ) -> list[int]:
         """Return what it is told at a call."""
         plan, table = self.memory.plan, [0] * (1 + len(self.memory.table))
         table[0] = layout.scratch
@@ -147,13 +173,15 @@ class RolledLayout:
         self._known: list[bytes] = []
         self.size = 0
         self._place_constants()
+        constants = {number: self.constant(x) for number, x in rolled.constants.items()}
         self.scratch = self._take(max([body.scratch for body in self.bodies], default=0))
-        self._offsets: dict[int, int] = {}
+        self._offsets: dict[int, int] = constants
         self._free: dict[int, list[int]] = {}
         for number in range(rolled.recorded.inputs):
             self._offsets[number] = self._take(self._bytes(number))
         self._moves: dict[Any, int] = {}
         self.steps: list[tuple[int, int] | LineCall] = []
+        self.has_loops = False  # whether words change as they are gone through
         self.words = np.array(self._write_calls(), np.int64)
         self.known = np.frombuffer(b"".join(self._known), np.uint8)
         self.inputs = [self.lies(rolled.view(n)) for n in range(rolled.recorded.inputs)]
@@ -205,7 +233,16 @@ class RolledLayout:
     def _at(self, view: View) -> int:
         """Return where the first element of a view lies."""
         dtype: Any = self.lines[view.root].dtype
-        return self._offsets[view.root] + lowest(view) * int(dtype.itemsize)
+        return self._place(view.root).plus(lowest(view) * int(dtype.itemsize))
+
+    def _place(self, root: int) -> Address:
+        """Return where a result lies; that of a row moves on with the steps of a loop."""
+        row = self.rolled.rows.get(root)
+        if row is None:
+            return Address.moving(self._offsets[root], {})
+        whole, line = self._place(row.of), self.lines[root]
+        step = math.prod(line.shape) * int(line.dtype.itemsize) if line.dtype else 0
+        return Address.moving(whole, {**whole.steps, row.loop: step})
 
     def lies(self, view: View) -> tuple[int, Any, tuple[int, ...], tuple[int, ...]]:
         """Return where the elements of a view are: offset, dtype, shape and strides, in bytes."""
@@ -223,28 +260,55 @@ class RolledLayout:
         """Write the words of all calls; memory is given back after the last call that needs it."""
         words: list[int] = []
         begin, dying = 0, self._find_deaths()
+        loops: list[tuple[LoopBegin, list[int]]] = []  # those that are not at their end
         for k, call in enumerate(self.rolled.calls):
             if isinstance(call, LineCall):
                 self._begin(call.number)
                 self.steps += [(begin, len(words)), call]
                 begin = len(words)
-            elif isinstance(call, Move):
-                words += self._write_move(call)
-            else:
-                for number in call.results:
+            elif isinstance(call, LoopBegin):
+                for number in (*call.told, *call.results):
                     self._begin(number)
-                given = [self._given(part) for part in call.given]
-                body = self.bodies[call.body]
-                assert not isinstance(body, MoveBody)
-                results = [self._offsets[number] for number in call.results]
-                words += [call.body, call.guards, *body.words(given, results, self)]
+                loops.append((call, words))
+                words = []
+            elif isinstance(call, LoopEnd):
+                inside, (first, words) = words, loops.pop()
+                words += self._write_loop(first, inside)
+            else:
+                words += self._write_call(call)
             for root in dying.get(k, ()):
                 self._free.setdefault(self._bytes(root), []).append(self._offsets[root])
         self.steps.append((begin, len(words)))
         return words
 
+    def _write_call(self, call: BodyCall | Move) -> list[int]:
+        if isinstance(call, Move):
+            return self._write_move(call)
+        for number in call.results:
+            self._begin(number)
+        given = [self._given(part) for part in call.given]
+        body = self.bodies[call.body]
+        assert not isinstance(body, MoveBody)
+        results = [self._place(number) for number in call.results]
+        return [call.body, call.guards, *body.words(given, results, self)]
+
+    def _write_loop(self, loop: LoopBegin, inside: list[int]) -> list[int]:
+        """Write a loop: what `LOOP_WORDS` says, the words that move on, and those inside."""
+        moving = [
+            (at, word.steps[loop.loop])
+            for at, word in enumerate(inside)
+            if isinstance(word, Address) and loop.loop in word.steps
+        ]
+        places = [self._place(number) for number in (loop.limit, loop.go, *loop.told)]
+        following = -1 if loop.next is None else self._place(loop.next)
+        numbers = [int(loop.reverse), len(moving), len(inside)]
+        self.has_loops = True
+        head = [LOOP, 0, *places, following, *numbers]
+        return [*head, *[number for pair in moving for number in pair], *inside]
+
     def _begin(self, root: int) -> None:
         """Give memory to a result, if it has none."""
+        root = self._whole(root)
         if root not in self._offsets:
             size = self._bytes(root)
             free = self._free.get(size)
@@ -269,17 +333,33 @@ class RolledLayout:
     def _first(self, view: View) -> int:
         """Return where the element lies whose indices are all 0."""
         dtype: Any = self.lines[view.root].dtype
-        return self._offsets[view.root] + view.offset * int(dtype.itemsize)
+        return self._place(view.root).plus(view.offset * int(dtype.itemsize))
+
+    def _whole(self, root: int) -> int:
+        """Return the array of which a result is a row, or itself."""
+        while root in self.rolled.rows:
+            root = self.rolled.rows[root].of
+        return root
 
     def _find_deaths(self) -> dict[int, list[int]]:
         """Return, for each call, the results that nothing needs after it."""
         last: dict[int, int] = {}
+        first: dict[int, int] = {}
+        begun: list[int] = []  # the loops that are not at their end
         for k, call in enumerate(self.rolled.calls):
-            for root in _roots(call, self.rolled):
+            for root in map(self._whole, _roots(call, self.rolled)):
+                first.setdefault(root, k)
                 last[root] = k
+            if isinstance(call, LoopBegin):
+                begun.append(k)
+            elif isinstance(call, LoopEnd):  # what was there before is needed in every step
+                begin = begun.pop()
+                last |= {root: k for root, at in last.items() if at > begin > first[root]}
+        for root in self.rolled.constants:
+            last.pop(root, None)
         for place in self.rolled.recorded.outputs:
             if type(place) is Ref:
-                last.pop(self.rolled.view(place).root, None)
+                last.pop(self._whole(self.rolled.view(place).root), None)
         dying: dict[int, list[int]] = {}
         for root, k in last.items():
             if root >= self.rolled.recorded.inputs:
@@ -287,9 +367,13 @@ class RolledLayout:
         return dying
 
 
-def _roots(call: BodyCall | Move | LineCall, rolled: RolledProgram) -> Iterable[int]:
+def _roots(call: Call, rolled: RolledProgram) -> Iterable[int]:
     """Yield the results that a call reads or writes."""
-    if isinstance(call, LineCall):
+    if isinstance(call, LoopBegin):
+        yield from (call.limit, call.go, *call.told, *call.results)
+    elif isinstance(call, LoopEnd):
+        yield from call.kept
+    elif isinstance(call, LineCall):
         yield call.number
         yield from [rolled.view(place).root for place in call.needs]
     elif isinstance(call, Move):
@@ -306,6 +390,11 @@ def _roots(call: BodyCall | Move | LineCall, rolled: RolledProgram) -> Iterable[
 def constant_view(array: Any) -> View:
     """Return how the elements of a constant lie."""
     return View(-1, array.shape, 0, steps(array.shape))
+
+
+def move_loop(shape: Shape, by: Shape, dtype: Any) -> Loop:
+    """Return the loop that puts elements side by side: from buffer 1 to buffer 0."""
+    return _move_loop(False, shape, steps(shape), by, dtype)
 
 
 def _move_loop(adds: bool, shape: Shape, to: Shape, by: Shape, dtype: Any) -> Loop:

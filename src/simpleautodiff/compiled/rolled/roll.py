@@ -21,14 +21,17 @@ from simpleautodiff.compiled.recording.trace_program import (
     Ref,
     with_values,
 )
+from simpleautodiff.compiled.rolled.late_views import take_views_late
 from simpleautodiff.compiled.rolled.lines import INDEX, find_kinds, with_slices
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
+    Call,
     Given,
     LineCall,
     Move,
     RolledProgram,
 )
+from simpleautodiff.compiled.rolled.shared_lines import share_lines
 from simpleautodiff.compiled.rolled.stretches import Group, Stretches
 from simpleautodiff.rules.row import TABLE
 
@@ -51,7 +54,7 @@ def roll(recorded: RecordedProgram, precise: bool = False) -> RolledProgram:
     >>> [len(body.lines) - body.inputs for body in rolled.bodies], len(rolled.calls)
     ([24, 4], 85)
     """
-    recorded = without_dead(recorded)
+    recorded = without_dead(take_views_late(share_lines(without_dead(recorded))))
     recorded = recorded._replace(lines=[with_slices(line) for line in recorded.lines])
     rolling = _Rolling(Stretches(recorded, find_kinds(recorded.lines), precise))
     return RolledProgram(recorded, rolling.bodies, rolling.calls, rolling.views)
@@ -72,7 +75,7 @@ class _Rolling:
         before = self._guards_before()
         for group in found.groups(self.views):
             self._make_body(group, before)
-        self.calls: list[BodyCall | Move | LineCall] = []
+        self.calls: list[Call] = []
         for start, _ in found.parts:
             if start in found.by_numpy:
                 self.calls.append(LineCall(start, found.kinds.refs[start]))

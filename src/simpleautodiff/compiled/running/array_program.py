@@ -11,6 +11,7 @@ from simpleautodiff.compiled.array.build_loops import (
     BoundsCheck,
     GuardCheck,
     LapackCall,
+    Strips,
     Task,
     build_tasks,
     prune,
@@ -20,6 +21,7 @@ from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.array.run_numpy import Replay
 from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.array.simplify import clean
+from simpleautodiff.compiled.array.strips import in_strips
 from simpleautodiff.compiled.array.why_numpy import explain_numpy
 from simpleautodiff.compiled.backends.interface import CallForm
 from simpleautodiff.compiled.backends.targets import TARGET
@@ -85,7 +87,8 @@ class ArrayProgram:
     def _compile(self, precise: bool, form: CallForm | None) -> None:
         program = self.program if precise else split_complex(self.program)
         self.plan = Schedule(program, exact=precise)
-        self.work = prune(build_tasks(self.plan, precise), self.plan)
+        work = prune(build_tasks(self.plan, precise), self.plan)
+        self.work = work if precise else in_strips(work, self.plan)
         self.memory = BufferLayout(self.plan, self.work)
         made = TARGET.compile_array(self.work, self.memory, precise, form, self._is_small())
         self.code, self.ir, self.has_entry = made.code, made.ir, made.has_entry
@@ -132,6 +135,9 @@ def _describe(plan: Schedule, piece: Task) -> str:
         return f"BLAS: matmul {piece.left.shape} {piece.right.shape}"
     if isinstance(piece, LapackCall):
         return f"LAPACK: {piece.what}"
+    if isinstance(piece, Strips):
+        inside = "; ".join([_describe(plan, strip.task) for strip in piece.tasks])
+        return f"{piece.rows} rows at a time: {inside}"
     if isinstance(piece, GuardCheck):
         return f"guard {piece.number}: {piece.expected}"
     if isinstance(piece, BoundsCheck):

@@ -47,7 +47,7 @@ class TieredArrayProgram(EnteredProgram):
         self.program = ArrayProgram(self.recorded, self.precise, True, self.form)
         self.tier = "optimised"
         if self.program.has_entry and self.program.code:
-            self.enter(self.program.code)
+            self.enter(self.program.code, self.form.known if self.form else ())
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""

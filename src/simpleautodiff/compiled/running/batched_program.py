@@ -82,7 +82,7 @@ class BatchedProgram(EnteredProgram):
 
     def _enter(self) -> None:
         if self.entry is None and self.rows.code is not None and self.rows.entered:
-            self.enter(self.rows.code)
+            self.enter(self.rows.code, self.rows.entered[0].known)
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""

@@ -15,24 +15,31 @@ from simpleautodiff.compiled.backends.interface import CompiledRolled
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.native.background import attempt, later
 from simpleautodiff.compiled.native.compile import Code
-from simpleautodiff.compiled.recording.trace_program import Ref
+from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.rolled.layout import RolledLayout
-from simpleautodiff.compiled.rolled.rolled_program import LineCall, RolledProgram
+from simpleautodiff.compiled.rolled.rolled_program import LineCall, LoopBegin, RolledProgram
 from simpleautodiff.compiled.running.array_runner import address, fit_input
 from simpleautodiff.compiled.running.array_tiers import format_program
-from simpleautodiff.compiled.running.runnable import describe_code, describe_failure
+from simpleautodiff.compiled.running.runnable import EnteredProgram, describe_code, describe_failure
 
 AT_ONCE = 50_000  # lines: to run more through NumPy takes longer than to compile the bodies
 
 
-class TieredRolledProgram:
+class TieredRolledProgram(EnteredProgram):
     """A program that repeats: bodies are compiled, and called as often as they were recorded."""
 
-    def __init__(self, rolled: RolledProgram, layout: RolledLayout, precise: bool, tier: Any):
-        self.rolled, self.layout, self.precise = rolled, layout, precise
+    def __init__(
+        self,
+        recorded: RecordedProgram,
+        rolled: RolledProgram,
+        layout: RolledLayout,
+        precise: bool,
+        tier: Any,
+    ) -> None:
+        super().__init__(sum([type(place) is Ref for place in recorded.outputs]))
+        self.recorded, self.rolled, self.layout, self.precise = recorded, rolled, layout, precise
         self.fixed = tier
         self.tier = "numpy"
-        self.failure = ""
         self._compiled: CompiledRolled | None = None
         self._blocks: list[_Block] = []
         self._asked = tier is not None
@@ -40,27 +47,25 @@ class TieredRolledProgram:
     @cached_property
     def _replay(self) -> Replay:
         """The program line by line, for calls before there is code."""
-        return Replay(self.rolled.recorded)
+        return Replay(self.recorded)
 
     def prepare(self) -> None:
         """Have the code of a tier that was asked for made now."""
         if self.fixed is not None:
             attempt(self.compile, self.fail)
 
-    def fail(self, why: str) -> None:
-        """Note that it could not be compiled: the calls go on without."""
-        self.failure = why
-
     def compile(self) -> None:
         """Compile its bodies."""
-        self._compiled = TARGET.compile_rolled(self.layout, self.precise)
+        self._compiled = TARGET.compile_rolled(self.layout, self.precise, self.form)
         self.tier = "optimised"
+        if self._compiled.has_entry and self.form:
+            self.enter(self._compiled.code, self.form.known)
 
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
         """Run the program on what there is by now."""
         if not self._asked:
             self._asked = True
-            at_once = len(self.rolled.recorded.lines) > AT_ONCE
+            at_once = self.layout.has_loops or len(self.rolled.recorded.lines) > AT_ONCE
             (attempt if at_once else later)(self.compile, self.fail)
         if self._compiled is None:
             return self._run_numpy(inputs)
@@ -83,28 +88,34 @@ class TieredRolledProgram:
                 with np.errstate(all="ignore"):
                     value = compute(self.rolled.recorded.lines[step.number], block)
                 block[step.number][...] = value
-            elif step[0] < step[1] and (status := compiled(block.address, *step)):
+            elif step[0] < step[1] and (status := compiled(block.address, block.words, *step)):
                 return status
         return 0
 
     def _run_numpy(self, inputs: Sequence[Any]) -> tuple[int, list[Any]]:
         status, outputs = self._replay.run(list(inputs))
-        places = zip(self.rolled.recorded.outputs, outputs, strict=False)
+        places = zip(self.recorded.outputs, outputs, strict=False)
         return status, [value for place, value in places if type(place) is Ref]
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""
         bodies = [len(body.lines) - body.inputs for body in self.rolled.bodies]
-        rows = sum([len(line.args) > 0 for line in self.rolled.recorded.lines])
-        calls = [call for call in self.rolled.calls if not isinstance(call, LineCall)]
-        said = [f"{rows} rows rolled up: {len(calls)} calls of {len(bodies)} bodies"]
-        said.append(f"bodies of {', '.join(map(str, bodies))} rows")
+        said = [self._describe_calls(), f"bodies of {', '.join(map(str, bodies))} rows"]
         numbers = [call.number for call in self.rolled.calls if isinstance(call, LineCall)]
         names = Counter([self.rolled.recorded.lines[number].name for number in numbers])
         said += [f"NumPy: {name}, {count} times" for name, count in names.items()]
         memory = f"memory: {self.layout.size} bytes"
         code = describe_code(self._compiled.code if self._compiled else None)
         return [*said, memory, *code, *describe_failure(self.failure)]
+
+    def _describe_calls(self) -> str:
+        bodies = len(self.rolled.bodies)
+        loops = sum([isinstance(call, LoopBegin) for call in self.rolled.calls])
+        if loops:
+            return f"{loops} loop{'s' * (loops > 1)}, recorded by one step each: {bodies} bodies"
+        rows = sum([len(line.args) > 0 for line in self.rolled.recorded.lines])
+        calls = [call for call in self.rolled.calls if not isinstance(call, LineCall)]
+        return f"{rows} rows rolled up: {len(calls)} calls of {bodies} bodies"
 
     def source(self) -> str:
         """Return the bodies, one step a line."""
@@ -129,6 +140,8 @@ class _Block:
         whole = self.memory[begin:]
         whole[: len(layout.known)] = layout.known
         self.layout, self._whole = layout, whole
+        self._words = layout.words.copy() if layout.has_loops else layout.words
+        self.words = address(self._words)
         self._known: dict[int, Any] = {}
         self.inputs = [self._array(*lies) for lies in layout.inputs]
         self.outputs = [self._array(*lies) for lies in layout.outputs if type(lies) is tuple]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from simpleautodiff.compiled.backends.interface import ENTRY, CallForm
-from simpleautodiff.compiled.native.compile import Code
+from simpleautodiff.compiled.native.compile import Code, place_addresses
 
 TIERS = ("numpy", "tape", "cheap", "optimised")
 
@@ -54,8 +54,10 @@ class EnteredProgram:
         """Note that it could not be compiled: the calls go on without."""
         self.failure = why
 
-    def enter(self, code: Code) -> None:
-        """Let Python call the entry of this code."""
+    def enter(self, code: Code, known: Sequence[Any] = ()) -> None:
+        """Let Python call the entry of this code, which compares arguments with what is known."""
+        if known:
+            place_addresses(code, f"{ENTRY}.known", [id(part) for part in known], known)
         self.entry = code, ENTRY
         self.on_entry()
 

@@ -94,7 +94,7 @@ class TieredScalarProgram(EnteredProgram):
         self._compiled = TARGET.compile_scalar(self.kernel, TIERS.index(tier) - 2, form)
         self.code, self.tier = self._compiled.code, tier
         if form is not None:
-            self.enter(self.code)
+            self.enter(self.code, form.known)
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""

@@ -18,6 +18,7 @@ SCRIPTS = (
         "travel.js",
         "stage.js",
         "links.js",
+        "print.js",
     ),
     *("find.js", "predict.js", "address.js", "explorer.js"),
 )

@@ -13,13 +13,8 @@ import numpy as np
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Node
-from simpleautodiff.display.explorer.files import find_scripted
-from simpleautodiff.display.explorer.page_numbers import record_numbers
-from simpleautodiff.display.explorer.page_rules import (
-    NoTreeError,
-    collect_forms,
-    collect_rules,
-)
+from simpleautodiff.display.explorer.page_numbers import record_choices, record_numbers
+from simpleautodiff.display.explorer.page_rules import collect_forms, collect_rules, is_real
 from simpleautodiff.display.explorer.page_views import MOST_DRAWN, Views
 from simpleautodiff.display.notation.explain import write_reason
 from simpleautodiff.display.notation.formulas import (
@@ -64,18 +59,18 @@ def make_document(
 
 def _make_document(program: Program, title: str, code: Sequence[str], first: int) -> dict[str, Any]:
     index = {node: i for i, node in enumerate(program.nodes)}
-    reason = find_obstacle(program)
-    rules, rule_of = ([], {}) if reason else collect_rules(program)
+    rules, rule_of, reason = collect_rules(program)
     views = Views(program)
     drawn = set(views.singles())
     sweeps = _sweeps(program, index, texts=bool(reason))
-    kernel = record_numbers(program, sweeps, drawn) if reason or program.compared else None
+    kernel = record_numbers(program, sweeps, drawn) if reason else None
+    if program.compared and not reason:
+        kernel = record_choices(program)
     if program.compared and not kernel:
         reason = reason or (
             "No sliders: the function compares numbers, and the page cannot tell what it would "
             "answer elsewhere."
         )
-    chosen = program.compared and any(n.primitive and n.primitive.settings for n in program.nodes)
     return {
         "title": title,
         "nodes": [
@@ -90,39 +85,13 @@ def _make_document(program: Program, title: str, code: Sequence[str], first: int
         "rows": {
             name: _row(name) for name in sorted({n.operator for n in program.nodes} - {"input"})
         },
-        "live": not reason and not chosen,  # by formulas, which keep what was chosen by a condition
+        "live": not reason,  # the page computes by its own formulas
         "kernel": kernel,
         "why": reason if not kernel else "",
         **views.document(index),
         "sweeps": sweeps,
         "code": _code(program, index, code, first),
     }
-
-
-def find_obstacle(program: Program) -> str:
-    """Return the reason why the page cannot compute a program by itself; empty if it can."""
-    if any(shape(node.value) for node in program.nodes):
-        return "Arrays are shown as they were computed; sliders are for single numbers."
-    if not all(_is_real(node.value) for node in program.nodes):
-        return "Sliders are for real numbers."
-    for node in program.nodes:
-        name = node.operator
-        if node.primitive and (
-            name not in find_scripted() or TABLE.get(name) is not node.primitive
-        ):
-            return f"The page has no formula for {name}, so its numbers stay as they were computed."
-        constants = [arg for arg in node.args if type(arg) is not Node]
-        if not all(_is_real(arg) for arg in constants):
-            return f"An argument of {name} is not a number."
-    try:
-        collect_rules(program)
-    except NoTreeError as error:
-        return f"Sliders need formulas: {error}."
-    return ""
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating, np.bool_))
 
 
 def json_number(value: Any, elements: bool = False, exact: bool = False) -> Any:
@@ -201,7 +170,7 @@ def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> 
 
 
 def _argument(arg: Any) -> Any:
-    return json_number(arg) if _is_real(arg) else {"text": str(arg)[:40]}
+    return json_number(arg) if is_real(arg) else {"text": str(arg)[:40]}
 
 
 def _row(name: str) -> dict[str, Any]:

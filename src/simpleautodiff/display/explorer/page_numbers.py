@@ -8,7 +8,7 @@ page's scripts do as well as Python does.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,14 +28,30 @@ MOST_STEPS = 20_000  # that a page brings along
 Slot = tuple[Any, ...]  # the place of a number in the document of a page
 
 
-@suppress_warnings()
 def record_numbers(
     program: Program, sweeps: Sequence[dict[str, Any]], drawn: set[Node]
 ) -> dict[str, Any] | None:
-    """Return the scalar program of all numbers of a page; None if they are no such program.
+    """Return the scalar program of all numbers of a page; None if they are no such program."""
+    return _record(program, lambda repeated: _find_numbers(repeated, program, sweeps, drawn))
 
-    `inputs` are the nodes it takes; `slots` and `shapes` say where each of its results stands in
-    the document, and which array it is.
+
+def record_choices(program: Program) -> dict[str, Any] | None:
+    """Return the scalar program of the conditions of `where`, with those of `if` as guards.
+
+    A page that writes and computes the formulas of a program itself needs nothing else of it.
+    """
+    return _record(program, _find_conditions)
+
+
+@suppress_warnings()
+def _record(
+    program: Program, find: Callable[[Program], Iterator[tuple[Slot, Any]]]
+) -> dict[str, Any] | None:
+    """Return the scalar program of some numbers of a page; None if they are no such program.
+
+    `find` yields them, and where each stands in the document, for the program at other inputs.
+    `inputs` are the nodes that the scalar program takes; `slots` and `shapes` say where each of
+    its results stands in the document, and which array it is.
     """
     if not hasattr(program, "args") or not all(_is_real(node.value) for node in program.inputs):
         return None
@@ -43,7 +59,7 @@ def record_numbers(
     shapes: list[list[int]] = []
 
     def compute(*numbers: Any) -> list[Any]:
-        found = list(_find_numbers(_repeat(program, numbers), program, sweeps, drawn))
+        found = list(find(_repeat(program, numbers)))
         slots[:] = [slot for slot, _ in found]
         shapes[:] = [list(shape(number)) for _, number in found]
         return [number for _, number in found]
@@ -117,3 +133,10 @@ def _find_numbers(
                 raise TraceError("elsewhere the sweep has other steps")
             for t, item in enumerate(items):
                 yield ("sweeps", s, "terms", t, 4), item.total
+
+
+def _find_conditions(repeated: Program) -> Iterator[tuple[Slot, Any]]:
+    """Yield each condition that an operation was given, and where it stands."""
+    for i, node in enumerate(repeated.nodes):
+        for k in node.primitive.settings if node.primitive else ():
+            yield ("nodes", i, "args", k, 0), node.values()[k]

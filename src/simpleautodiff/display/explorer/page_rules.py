@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive
@@ -20,7 +22,7 @@ from simpleautodiff.display.explorer.files import find_scripted
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.program.program import Program
 from simpleautodiff.rules.row import TABLE
-from simpleautodiff.values.functions import register_number
+from simpleautodiff.values.functions import register_number, shape
 
 _MOST_QUESTIONS = 8  # that a rule may ask in succession
 _ARITHMETIC = {
@@ -145,7 +147,8 @@ def follow(rule: Callable[[], Any], answers: tuple[bool, ...] = ()) -> Any:
 def write_rule(primitive: Primitive, constants: tuple[Any, ...]) -> list[Any]:
     """Return the tree of each local derivative; an argument is its place, the result is "v".
 
-    `constants` are those arguments that are constants, and None for the others.
+    `constants` are those arguments that are constants, and None for the others. A condition is no
+    constant, as it may have another answer at another point.
 
     Examples
     --------
@@ -154,31 +157,70 @@ def write_rule(primitive: Primitive, constants: tuple[Any, ...]) -> list[Any]:
     >>> write_rule(TABLE["power"], (None, 3))
     [['mul', 3, ['power', '0', 2]], None]
     """
-    args = [Script(str(k)) if c is None else c for k, c in enumerate(constants)]
+    known = [None if k in primitive.settings else c for k, c in enumerate(constants)]
+    args = [Script(str(k)) if c is None else c for k, c in enumerate(known)]
     return [
         follow(partial(primitive.partial, k, Script("v"), tuple(args))) if c is None else None
         for k, c in enumerate(constants)
     ]
 
 
-def collect_rules(program: Program) -> tuple[list[Any], dict[Node, int]]:
-    """Return the rules that a program needs, each once, and the number of that of each node."""
+def collect_rules(program: Program) -> tuple[list[Any], dict[Node, int], str]:
+    """Return the rules that the page can use, each once, and which of them each node has.
+
+    The last result says why the page cannot compute a program by its rules; it is empty if it can.
+    """
     rules: list[Any] = []
-    numbers: dict[Any, int] = {}
+    numbers: dict[Any, int | str] = {}
     of_node: dict[Node, int] = {}
+    reason = _find_foreign_number(program)
     for node in program.nodes:
-        if node.primitive is None:
+        if node.primitive is None or not all(map(is_real, (node.value, *node.values()))):
             continue
         constants = tuple(None if type(arg) is Node else arg for arg in node.args)
         key = node.primitive.name, tuple(map(repr, constants))
         if key not in numbers:
-            numbers[key] = len(rules)
-            rules.append(write_rule(node.primitive, constants))
-        of_node[node] = numbers[key]
-    unknown = _names(rules) - find_scripted() - _HELPERS
+            numbers[key] = _add_rule(rules, node.primitive, constants)
+        found = numbers[key]
+        if isinstance(found, int):
+            of_node[node] = found
+        else:
+            reason = reason or found
+    return rules, of_node, reason
+
+
+def _find_foreign_number(program: Program) -> str:
+    """Say which numbers of a program the page does not compute with; empty if there are none."""
+    if any(shape(node.value) for node in program.nodes):
+        return "Arrays are shown as they were computed; sliders are for single numbers."
+    if not all(is_real(node.value) for node in program.nodes):
+        return "Sliders are for real numbers."
+    for node in program.nodes:
+        if not all(map(is_real, node.values())):
+            return f"An argument of {node.operator} is not a number."
+    return ""
+
+
+def is_real(value: Any) -> bool:
+    """Return whether a value is a single real number."""
+    return isinstance(value, (int, float, np.integer, np.floating, np.bool_))
+
+
+def _add_rule(rules: list[Any], primitive: Primitive, constants: tuple[Any, ...]) -> int | str:
+    """Add a rule and return its number, or the reason why the page cannot use it."""
+    name = primitive.name
+    if name not in find_scripted() or TABLE.get(name) is not primitive:
+        return f"The page has no formula for {name}, so its numbers stay as they were computed."
+    try:
+        rule = write_rule(primitive, constants)
+    except NoTreeError as error:
+        return f"Sliders need formulas: {error}."
+    unknown = _names(rule) - find_scripted() - _HELPERS
     if unknown:
-        raise NoTreeError(f"the page does not compute {', '.join(sorted(unknown))}")
-    return rules, of_node
+        missing = ", ".join(sorted(unknown))
+        return f"Sliders need formulas: the page does not compute {missing}."
+    rules.append(rule)
+    return len(rules) - 1
 
 
 _HELPERS = {"?", "and", "or", "not", "pi", "hyp1f1", *_COMPARISONS.values()}

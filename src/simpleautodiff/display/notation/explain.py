@@ -25,6 +25,7 @@ from simpleautodiff.display.notation.formulas import (
     write_true,
     write_value,
 )
+from simpleautodiff.display.notation.rich_text import show_minus
 from simpleautodiff.program.notation import Term
 from simpleautodiff.program.program import Program, output_names, sweeps_all_elements
 from simpleautodiff.program.written_numbers import write_result, write_short, write_typed
@@ -66,27 +67,29 @@ def explain(program: Program, name: str, wrt: str = "", output: str = "") -> Wor
     >>> import simpleautodiff as ad
     >>> t = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2, 5)
     >>> print(explain(t, "v5"))
-    v5 = v4 - v3 = 11.652: a difference grows with its first term and shrinks with its second.
-    Forward from x1: v5 = v4 - v3, so ∂v5/∂v4 = 1 and ∂v5/∂v3 = -1; v3 is not reachable from
-    x1, so its derivative is 0; 1 × 5.5 + (-1) × 0 = 5.5.
+    v5 = v4 − v3 = 11.652: a difference grows with its first term and shrinks with its second.
+    Forward from x1: v5 = v4 − v3, so ∂v5/∂v4 = 1 and ∂v5/∂v3 = −1; v3 is not reachable from
+    x1, so its derivative is 0; 1 × 5.5 + (−1) × 0 = 5.5.
     Reverse from y: v5 is y, so its adjoint is 1.
     """
     node = program.node(program.proper(name))
     wrt = program.proper(wrt) if wrt else program.names[program.inputs[0]]
     output = program.proper(output) if output else ""
-    sentences = [_value(program, node), *_kinks(node), _forward(program, node, wrt)]
-    return Words("\n".join([*sentences, _reverse(program, node, output)]))
+    derivatives = [_forward(program, node, wrt), _reverse(program, node, output)]
+    sentences = [_value(program, node), *_kinks(node), *map(show_minus, derivatives)]
+    return Words("\n".join(sentences))
 
 
 def _value(program: Program, node: Node) -> str:
     name, value = program.names[node], write_value(node)
     if node.primitive is None:
-        return f"{name} = {value} is an input."
+        return show_minus(f"{name} = {value} is an input.")
     line = program.lines.get(node, "")
     line = f" ({line})" if line and len(set(program.lines.values())) > 1 else ""
     own = f", which you call {program.variables[node]}" if node in program.variables else ""
     symbols = value_terms(program, node)[0].text
-    return f"{name} = {symbols} = {value}{own}{line}: {write_reason(program, node)}."
+    said = show_minus(f"{name} = {symbols} = {value}")
+    return f"{said}{own}{line}: {show_minus(write_reason(program, node))}."
 
 
 _OF_CONSTANTS = {  # of one argument, where the others are constants: its sentence and its letters

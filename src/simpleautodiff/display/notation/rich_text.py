@@ -116,6 +116,19 @@ def _join_runs(found: list[Run]) -> list[Run]:
     return result
 
 
+def show_minus(text: str) -> str:
+    """Write a minus sign for the hyphen that stands for it; the hyphens of words stay.
+
+    Everything that is shown has the sign; what is there to be copied as code has the hyphen.
+
+    Examples
+    --------
+    >>> show_minus("v1 - v2 = -2 - (-1e-05), a pre-order")
+    'v1 − v2 = −2 − (−1e−05), a pre-order'
+    """
+    return re.sub(r"(?<![\w.])-|(?<= )-(?= )|(?<=\de)-(?=\d)", "−", text)
+
+
 def text_width(text: str, size: float, code: bool = False) -> float:
     """Return the width of a formula, in the unit of `size`; never too small.
 

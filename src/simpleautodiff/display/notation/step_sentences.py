@@ -16,6 +16,7 @@ from simpleautodiff.display.notation.formulas import (
     write_dot,
     write_value,
 )
+from simpleautodiff.display.notation.rich_text import show_minus
 from simpleautodiff.program.program import Program
 from simpleautodiff.program.written_numbers import write_result
 
@@ -50,4 +51,4 @@ def derivative_line(program: Program, mode: str, event: Any, found: Mapping[str,
 
 
 def _equate(*sides: str) -> str:
-    return " = ".join(filter(None, sides))
+    return show_minus(" = ".join(filter(None, sides)))

@@ -17,6 +17,7 @@ import numpy as np
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
 from simpleautodiff.display.notation.formulas import write_value
+from simpleautodiff.display.notation.rich_text import show_minus
 from simpleautodiff.display.notation.step_sentences import (
     derivative_line,
     value_line,
@@ -264,8 +265,8 @@ class Stepper:
         return [
             (
                 name,
-                write_value(self.program.node(name)),
-                write_result(found[name]) if name in found else "",
+                show_minus(write_value(self.program.node(name))),
+                show_minus(write_result(found[name])) if name in found else "",
             )
             for name in self.values
         ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simpleautodiff.display.notation.rich_text import latex_code, to_latex
+from simpleautodiff.display.notation.rich_text import latex_code, show_minus, to_latex
 from simpleautodiff.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def write_text(table: Table) -> str:
             if row.folded:
                 lines.append(f"⋮   {row.folded}")
                 continue
-            line = _align([row.cells[i].text for i in columns], widths)
+            line = _align(_show(row, columns), widths)
             lines.append(f"{_pad(line, len(rule))}   {note}" if note else line.rstrip())
     return "\n".join(lines)
 
@@ -59,6 +59,11 @@ def write_text(table: Table) -> str:
 def _columns(table: Table) -> list[int]:
     """Return the columns that are not empty."""
     return [i for i in range(len(table.heads)) if any(row.cells[i].text for row in table.rows)]
+
+
+def _show(row: TableRow, columns: list[int]) -> list[str]:
+    """Return the cells of a row as they are shown."""
+    return [show_minus(row.cells[i].text) for i in columns]
 
 
 def _align(cells: list[str], widths: list[int]) -> str:
@@ -107,9 +112,7 @@ def write_rich(table: Table) -> str:
         drawn.add_column("source", style="dim", overflow="fold")
     ends = {id(section[-1]) for section in table.sections if section}
     for row, note in zip(table.rows, notes, strict=True):
-        cells = [_escape_brackets(row.cells[i].text) for i in columns] + [
-            _escape_brackets(note)
-        ] * noted
+        cells = list(map(_escape_brackets, [*_show(row, columns), *[note] * noted]))
         if row.folded:
             cells[:2] = ["⋮", _escape_brackets(row.folded)]
         drawn.add_row(*cells, end_section=id(row) in ends)
@@ -142,7 +145,7 @@ def write_markdown(table: Table) -> str:
         _join_with_bars(["---"] * len(heads)),
     ]
     for row, note in zip(table.rows, notes, strict=True):
-        cells = [_escape_bars(row.cells[i].text) for i in columns]
+        cells = list(map(_escape_bars, _show(row, columns)))
         if row.folded:
             cells[:2] = ["⋮", _escape_bars(row.folded)]
         lines.append(_join_with_bars(cells + [_code(note)] * noted))
@@ -265,7 +268,7 @@ def _add_subscripts(cell: str) -> str:
         r"(?<![^\W_])([^\W\d_][\u0300-\u036f]?)(\d+)(?!\w)", r"\1<sub>\2</sub>", html.escape(cell)
     )
     text = re.sub(r"\^(\([^()]*\)|-?[\w.]+(?:<sub>\d+</sub>)?)", r"<sup>\1</sup>", text)
-    return re.sub(r"(?<![\w.])-|(?<= )-(?= )|(?<=e)-(?=\d)", "−", text)
+    return show_minus(text)
 
 
 def write_json(table: Table) -> str:
@@ -313,7 +316,7 @@ def write_grid(format: str, title: str, heads: Sequence[str], rows: Sequence[Seq
     """Write a plain table of strings as text, markdown, latex or html."""
     if format == "markdown":
         lines = [_join_with_bars(list(heads)), _join_with_bars(["---"] * len(heads))]
-        lines += [_join_with_bars([_escape_bars(cell) for cell in row]) for row in rows]
+        lines += [_join_with_bars([_escape_bars(show_minus(cell)) for cell in row]) for row in rows]
         return "\n".join([f"**{title}**", "", *lines])
     if format == "latex":
         lines = [rf"\begin{{tabular}}{{{' '.join('l' * len(heads))}}}", r"  \toprule"]
@@ -324,7 +327,7 @@ def write_grid(format: str, title: str, heads: Sequence[str], rows: Sequence[Seq
     if format == "html":
         head = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in heads)
         body_rows = [
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            "<tr>" + "".join(f"<td>{html.escape(show_minus(cell))}</td>" for cell in row) + "</tr>"
             for row in rows
         ]
         caption = f"<caption>{html.escape(title)}</caption>" if title else ""
@@ -334,7 +337,9 @@ def write_grid(format: str, title: str, heads: Sequence[str], rows: Sequence[Seq
         )
     widths = [max(_width(row[i]) for row in (heads, *rows)) for i in range(len(heads))]
     lines = [
-        "  ".join(_pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        "  ".join(
+            _pad(show_minus(cell), width) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
         for row in (heads, *rows)
     ]
     return "\n".join([title, "", lines[0], "─" * (sum(widths) + 2 * len(widths) - 2), *lines[1:]])

@@ -75,7 +75,7 @@ def flat_indices(index: Any, full: tuple[int, ...]) -> Any:
         level: Any = max((part.level for part in batches), key=lambda level: level.number)
         return level.one_by_one(lambda one: flat_indices(one, full), (index,))
     indices = np.arange(math.prod(full)).reshape(full)
-    return getitem(indices, index) if batches else indices[index]
+    return getitem(indices, index) if batches or is_recorded(index) else indices[index]
 
 
 def mark_index(index: Any, full: tuple[int, ...]) -> Any:
@@ -132,9 +132,9 @@ def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
 
 def _getitem_back(bar: Any, _x: Any, index: Any) -> Any:
     """Put the adjoints of elements where they were taken; all others are structural zeros."""
-    full, ones = shape_of(_x), np.ones(shape_of(bar))
+    full = shape_of(_x)
     if is_recorded(index):
-        marked = scatter(record_with(index, ones), index, full) > 0
+        marked = scatter(record_with(index, np.ones(shape_of(bar))), index, full) > 0
     else:
         marked = mark_index(index, full)
     return _masked(scatter(record_with(index, bar), index, full), marked)
@@ -157,7 +157,10 @@ def record_with(index: Any, x: Any) -> Any:
 
 def _masked(bar: Any, mask: Any) -> Any:
     """Return an adjoint of which only the marked elements exist."""
-    return bar if type(plain(bar)) is Foreign else masked(bar, mask)
+    array = plain(bar)
+    if type(array) is Foreign:
+        mask = Foreign(array.convert(mask), array.xp)
+    return masked(bar, mask)
 
 
 getitem: Wrapping = linear_row(
@@ -324,5 +327,35 @@ def _part_rule(k: int) -> Callable[..., Linear]:
         return Linear(
             lambda dot: scatter(dot, index, shape_of(_v)), lambda bar: getitem(bar, index), True
         )
+
+    return rule
+
+
+_STACKS: dict[int, Any] = {}
+
+
+def make_stack(count: int) -> Wrapping:
+    """Return the row that makes a vector of `count` numbers."""
+    if count not in _STACKS:
+        _STACKS[count] = row(
+            "stack",
+            *[_element_rule(k) for k in range(count)],
+            value=lambda *numbers: np.array(numbers),
+            numpy=(),
+            text="[{0}, ...]",
+            latex=r"\left[{0}, \ldots\right]",
+            arrays=True,
+            reason="each number receives the adjoint of its element",
+            listed=False,
+            squared=(),
+            restate=lambda *args: carry_root(_STACKS[count].primitive, *args),
+        )
+    wrapping: Wrapping = _STACKS[count]
+    return wrapping
+
+
+def _element_rule(k: int) -> Callable[..., Linear]:
+    def rule(_v: Any, *_numbers: Any) -> Linear:
+        return Linear(lambda dot: scatter(dot, k, shape_of(_v)), lambda bar: getitem(bar, k), True)
 
     return rule

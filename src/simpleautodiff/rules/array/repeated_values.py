@@ -27,8 +27,7 @@ import numpy as np
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import Level, Traced, concrete, plain
 from simpleautodiff.core.linear import ZERO, Linear
-from simpleautodiff.core.liveness import values_read
-from simpleautodiff.core.primitive import Args, Primitive
+from simpleautodiff.core.primitive import Args, Primitive, values_read
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import cite_line, warn_domain
 from simpleautodiff.rules.array.products import swap

@@ -32,6 +32,7 @@ from simpleautodiff.compiled.native.object_offsets import is_known
 from simpleautodiff.compiled.recording.trace_program import Ref
 
 _OWN = "own"  # the entry that `call_directly` uses
+_PASSED = ("float64", "float32", "int64", "bool")  # dtypes of arrays that are taken as they are
 _UNLOCKED = 1 << 14  # elements from which on other threads of Python run meanwhile
 
 
@@ -97,14 +98,14 @@ def _write_entries(module: Module, memory: BufferLayout, form: CallForm | None) 
     computed = [place for place in plan.outputs if type(place) is Ref]
     inputs = [_passed_as(plan.lines[n]) for n, how in enumerate(plan.how) if how == INPUT]
     outputs = [_passed_as(plan.lines[place]) for place in computed]
-    if None in inputs or None in outputs or not is_known():
+    if None in inputs or not all(map(_is_float, outputs)) or not is_known():
         return []
     made = [Number("float64") if x == Number() else x for x in outputs]
     own = CallForm(tuple(inputs), tuple(made), tuple(range(len(outputs))))  # type: ignore[arg-type]
     written = {_OWN: own} | ({ENTRY: form} if form and _fits(form, own) else {})
     unlocked = any(np.prod(line.shape) >= _UNLOCKED for line in plan.lines)
     module.functions.append(declarations(arrays=True))
-    for name, (taken, given, structure, out) in written.items():
+    for name, (taken, given, structure, out, _) in written.items():
         module.functions.append(
             arrays_entry(name, BODY, taken, given, structure,
                          guarded=True, unlocked=unlocked, out=out)
@@ -114,7 +115,7 @@ def _write_entries(module: Module, memory: BufferLayout, form: CallForm | None) 
 
 def _fits(form: CallForm, own: CallForm) -> bool:
     """Tell whether what Python passes is what the program takes, up to the dtypes of floats."""
-    pairs = [(form.inputs, own.inputs), (form.outputs, own.outputs)]
+    pairs = [(form.leaves, own.leaves), ([*form.outputs], [*own.outputs])]
     return all(
         len(these) == len(those) and all(_alike(x, y) for x, y in zip(these, those, strict=True))
         for these, those in pairs
@@ -129,23 +130,33 @@ def _alike(one: Number | Array, other: Number | Array) -> bool:
 
 def _passed_as(line: Any) -> Number | Array | None:
     """Return how an input or a result is passed, or None if it cannot be passed directly."""
-    if line.dtype is None or line.dtype.char not in "df":
+    if line.dtype is None or line.dtype.name not in _PASSED:
         return None
     if line.shape:
         return Array(line.dtype.name, line.shape)
+    if line.dtype.kind != "f":
+        return None
     return Number("float" if line.dtype.char == "d" else "float32")
+
+
+def _is_float(part: Number | Array | None) -> bool:
+    return part is not None and part.dtype.startswith("float")
 
 
 def _prepare_body(memory: BufferLayout, code: engine.Code) -> None:
     """Tell `body` where its constants are, which live as long as the code."""
     constants = memory.plan.constants
-    table = (ctypes.c_void_p * len(constants)).from_address(code.address(CONSTANTS))
-    for k, constant in enumerate(constants):
-        table[k] = int(constant.__array_interface__["data"][0])
-    weakref.finalize(code, _free, code.address(KEPT), constants).atexit = False
+    addresses = [int(constant.__array_interface__["data"][0]) for constant in constants]
+    engine.place_addresses(code, CONSTANTS, addresses, constants)
+    free_block_with(code)
 
 
-def _free(kept: int, constants: list[Any]) -> None:
+def free_block_with(code: engine.Code) -> None:
+    """Let the block that waits for the next call go with the code."""
+    weakref.finalize(code, _free, code.address(KEPT)).atexit = False
+
+
+def _free(kept: int) -> None:
     """Give back the block that waits for the next call, before the code goes."""
     block = ctypes.c_void_p.from_address(kept)
     free = ctypes.CDLL(None).free

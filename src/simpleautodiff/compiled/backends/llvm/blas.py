@@ -53,9 +53,9 @@ def _write_one(module: Module, product: BlasProduct) -> str:
     if ranks == (1, 1):
         _dot(builder, product)
     elif ranks == (2, 1):
-        _by_vector(builder, product.left, "%left", product.right, "%right", turned=False)
+        _by_vector(builder, product.left, "%left", product.right, "%right", product.adds, False)
     elif ranks == (1, 2):
-        _by_vector(builder, product.right, "%right", product.left, "%left", turned=True)
+        _by_vector(builder, product.right, "%right", product.left, "%left", product.adds, True)
     else:
         _by_matrix(builder, product)
     opening, *rest = builder.body("ret void")
@@ -109,32 +109,40 @@ def _dot(builder: BlasBuilder, product: BlasProduct) -> None:
 
 
 def _by_vector(
-    builder: BlasBuilder, matrix: View, m: str, vector: View, v: str, turned: bool
+    builder: BlasBuilder, matrix: View, m: str, vector: View, v: str, adds: bool, turned: bool
 ) -> None:
     by_columns, apart = _layout_of(matrix)
     rows, columns = matrix.shape if by_columns else matrix.shape[::-1]
-    one, zero = (
+    one, before = (
         builder.by_address(builder.element, "1.0"),
-        builder.by_address(builder.element, "0.0"),
+        builder.by_address(builder.element, "1.0" if adds else "0.0"),
     )
     step = builder.size(_layout_of(vector)[1])
     sizes = [builder.size(rows), builder.size(columns)]
     head = [builder.letter(by_columns == turned), *sizes, one]
-    rest = [f"ptr {m}", builder.size(apart), f"ptr {v}", step, zero, "ptr %result", builder.size(1)]
+    rest = [
+        f"ptr {m}",
+        builder.size(apart),
+        f"ptr {v}",
+        step,
+        before,
+        "ptr %result",
+        builder.size(1),
+    ]
     builder.call("gemv", [*head, *rest])
 
 
 def _by_matrix(builder: BlasBuilder, product: BlasProduct) -> None:
     left, right = _layout_of(product.left), _layout_of(product.right)
     (rows, inner), columns = product.left.shape, product.right.shape[1]
-    one, zero = (
+    one, before = (
         builder.by_address(builder.element, "1.0"),
-        builder.by_address(builder.element, "0.0"),
+        builder.by_address(builder.element, "1.0" if product.adds else "0.0"),
     )
     letters = [builder.letter(right[0]), builder.letter(left[0])]
     sizes = [builder.size(n) for n in (columns, rows, inner)]
     factors = ["ptr %right", builder.size(right[1]), "ptr %left", builder.size(left[1])]
-    result = [zero, "ptr %result", builder.size(columns)]
+    result = [before, "ptr %result", builder.size(columns)]
     builder.call("gemm", [*letters, *sizes, one, *factors, *result])
 
 

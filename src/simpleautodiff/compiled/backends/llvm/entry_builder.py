@@ -18,6 +18,7 @@ class EntryBuilder(Builder):
         super().__init__("v")
         self.name = name
         self.constants: list[str] = []
+        self.count_known = 0
         self.line("%root = alloca ptr", first=True)
         self.root("null")
         number = self.new(f"and i64 %flags, {_NO_FLAG}")
@@ -37,9 +38,16 @@ class EntryBuilder(Builder):
         """Add a constant to an index."""
         return self.new(f"add i64 {value}, {constant}")
 
-    def items(self, tuple_: str) -> str:
-        """Return the table of the items of a tuple."""
-        return self.address(tuple_, layout().items)
+    def items(self, container: str, is_list: bool = False) -> str:
+        """Return the table of the items of a tuple, or of a list."""
+        if is_list:
+            return self.field(container, layout().table, "ptr")
+        return self.address(container, layout().items)
+
+    def known(self, number: int) -> str:
+        """Return an object that was known when the code was made."""
+        self.count_known = max(self.count_known, number + 1)
+        return self.get(f"@{self.name}.known", number, "ptr")
 
     def replace(self, table: str, at: str, old: str, new: str) -> None:
         """Put an object in the place of another, or of none."""
@@ -154,6 +162,7 @@ class EntryBuilder(Builder):
                 f"@{name}.next = global ptr @PyObject_Vectorcall",
                 f"@{name}.slow = global ptr null",
                 f"@{name}.kept = global ptr null",
+                f"@{name}.known = global [{max(1, self.count_known)} x ptr] zeroinitializer",
                 f"@{name}.spare = internal global [2 x ptr] zeroinitializer",
                 f"@{name}.turn = internal global i64 0",
                 f"define ptr @{name}(ptr %self, ptr %args, i64 %flags, ptr %names) nounwind {{",

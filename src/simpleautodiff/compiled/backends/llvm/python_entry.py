@@ -17,7 +17,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from simpleautodiff.compiled.backends.interface import Array, Number, Structure
+import numpy as np
+
+from simpleautodiff.compiled.backends.interface import (
+    Argument,
+    Array,
+    ListOf,
+    Number,
+    Structure,
+    changing,
+)
+from simpleautodiff.compiled.backends.llvm.entry_arguments import (
+    make_cell,
+    read_arguments,
+    read_number,
+    require_array,
+)
 from simpleautodiff.compiled.backends.llvm.entry_builder import UNROLLED, EntryBuilder
 from simpleautodiff.compiled.native.external_symbols import OUT
 from simpleautodiff.compiled.native.object_offsets import (
@@ -39,22 +54,20 @@ declare i32 @PyList_SetItem(ptr, i64, ptr)
 _DECLARED_FOR_ARRAYS = """\
 declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
 declare ptr @PyArray_Scalar(ptr, ptr, ptr)
+declare ptr @PyList_New(i64)
+declare i32 @PyObject_RichCompareBool(ptr, ptr, i32)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 @PyArray_Type = external global i8
 @numpy.float64 = external global i8
 @numpy.float32 = external global i8
+@numpy.int64 = external global i8
+@numpy.bool = external global i8
 @numpy.type.float64 = external global i8
 @numpy.type.float32 = external global i8
 @python.out = external global i8
 """
 
-_CELL = {"float": "double", "float64": "double", "float32": "float"}
-_TYPE = {
-    "float": "@PyFloat_Type",
-    "float64": "@numpy.type.float64",
-    "float32": "@numpy.type.float32",
-}
 _NUMBER_OF_DTYPE = {"float32": 11, "float64": 12}
 
 
@@ -75,9 +88,9 @@ def entry_names(name: str) -> list[str]:
     Examples
     --------
     >>> entry_names("f")
-    ['f', 'f.next', 'f.slow', 'f.kept']
+    ['f', 'f.next', 'f.slow', 'f.kept', 'f.known']
     """
-    return [name, f"{name}.next", f"{name}.slow", f"{name}.kept"]
+    return [name, f"{name}.next", f"{name}.slow", f"{name}.kept", f"{name}.known"]
 
 
 def floats_entry(
@@ -115,7 +128,8 @@ def floats_entry(
     entry.line(f"%out = alloca [{max(outputs, 1)} x double]", first=True)
 
     def read(at: str) -> None:
-        entry.put("%in", at, "double", _number(entry, at, Number()))
+        argument = entry.get("%args", at, "ptr")
+        entry.put("%in", at, "double", read_number(entry, argument, Number()))
 
     entry.each(inputs, read)
     whole = tuple(range(outputs)) if structure is None else structure
@@ -127,7 +141,7 @@ def floats_entry(
 def arrays_entry(
     name: str,
     body: str,
-    inputs: Sequence[Number | Array],
+    inputs: Sequence[Argument],
     outputs: Sequence[Number | Array],
     structure: Structure,
     *,
@@ -143,9 +157,10 @@ def arrays_entry(
         As for `floats_entry`, but the body gets two tables of pointers, `void body(ptr in, ptr
         out)`: one pointer for each argument and each result, to its first number.
     inputs, outputs
-        What each argument and each result is.
+        What each argument and each result is. The table has pointers to arguments that change.
     structure
-        Which result stands where: 0 for a single one, `(0, 1)` for a tuple; each array somewhere.
+        Which result stands where: 0 for a single one, `(0, 1)` for a tuple, `ListOf((0, 1))` for a
+        list; each array somewhere.
     unlocked : bool
         Let other threads of Python run meanwhile, which takes 30 ns: for bodies that take long.
     out : bool
@@ -159,11 +174,12 @@ def arrays_entry(
     """
     out = out and structure == 0 and isinstance(outputs[0], Array)
     entry = EntryBuilder(name, len(inputs), named=out)
-    entry.line(f"%in = alloca [{max(len(inputs), 1)} x ptr]", first=True)
     entry.line(f"%out = alloca [{max(len(outputs), 1)} x ptr]", first=True)
-    for index, kind in enumerate(inputs):
-        entry.put("%in", str(index), "ptr", _take_argument(entry, str(index), kind))
-    cells = [_cell(entry, kind) if isinstance(kind, Number) else "" for kind in outputs]
+    found = read_arguments(entry, "%args", inputs)
+    entry.line(f"%in = alloca [{max(len(found), 1)} x ptr]", first=True)
+    for index, pointer in enumerate(found):
+        entry.put("%in", str(index), "ptr", pointer)
+    cells = [make_cell(entry, kind) if isinstance(kind, Number) else "" for kind in outputs]
     arrays: dict[int, str] = {}
 
     def make(leaf: int) -> str | None:
@@ -189,61 +205,20 @@ def arrays_entry(
     return entry.finish()
 
 
-Fills = list[tuple[str, list[tuple[int, int]]]]  # tuple ("" for none), (place in it, leaf)
+Fills = list[tuple[str, list[tuple[int, int]]]]  # table of items ("": none), (place in it, leaf)
 
 
-def _number(entry: EntryBuilder, at: str, kind: Number) -> str:
-    """Return the value of the argument at a place, if it is of this very kind."""
-    known = layout()
-    argument = entry.get("%args", at, "ptr")
-    entry.require(f"icmp eq ptr {entry.field(argument, known.kind, 'ptr')}, {_TYPE[kind.dtype]}")
-    offset = known.float32 if kind.dtype == "float32" else known.float64
-    return entry.field(argument, offset, _CELL[kind.dtype])
-
-
-def _take_argument(entry: EntryBuilder, at: str, kind: Number | Array) -> str:
-    """Return a pointer to the first number of an argument."""
-    if isinstance(kind, Array):
-        return _array(entry, at, kind)
-    cell = _cell(entry, kind)
-    entry.store(_CELL[kind.dtype], _number(entry, at, kind), cell)
-    return cell
-
-
-def _cell(entry: EntryBuilder, kind: Number) -> str:
-    return entry.alloca(_CELL[kind.dtype])
-
-
-def _array(entry: EntryBuilder, at: str, kind: Array) -> str:
-    argument = entry.get("%args", at, "ptr")
-    _require_array(entry, argument, kind, C_CONTIGUOUS | ALIGNED)
-    return entry.field(argument, layout().data, "ptr")
-
-
-def _require_array(entry: EntryBuilder, argument: str, kind: Array, wanted: int) -> None:
-    """Try the next entry unless an argument is such an array, with these flags."""
-    known = layout()
-    entry.require(f"icmp eq ptr {entry.field(argument, known.kind, 'ptr')}, @PyArray_Type")
-    entry.require(f"icmp eq i32 {entry.field(argument, known.nd, 'i32')}, {len(kind.shape)}")
-    entry.require(f"icmp eq ptr {entry.field(argument, known.dtype, 'ptr')}, @numpy.{kind.dtype}")
-    flags = entry.new(f"and i32 {entry.field(argument, known.flags, 'i32')}, {wanted}")
-    entry.require(f"icmp eq i32 {flags}, {wanted}")
-    shape = entry.field(argument, known.shape, "ptr")
-    for axis, size in enumerate(kind.shape):
-        entry.require(f"icmp eq i64 {entry.get(shape, str(axis), 'i64')}, {size}")
-
-
-def _array_to_fill(entry: EntryBuilder, kind: Array, inputs: Sequence[Number | Array]) -> str:
+def _array_to_fill(entry: EntryBuilder, kind: Array, inputs: Sequence[Argument]) -> str:
     """Return the array that was given by the name `out`, or else a new one."""
 
     def given() -> str:
         entry.require(f"icmp eq i64 {entry.field('%names', layout().length, 'i64')}, 1")
         entry.require(f"icmp eq ptr {entry.field('%names', layout().items, 'ptr')}, @{OUT}")
         array = entry.get("%args", str(len(inputs)), "ptr")
-        _require_array(entry, array, kind, C_CONTIGUOUS | ALIGNED | WRITEABLE)
+        require_array(entry, array, kind, C_CONTIGUOUS | ALIGNED | WRITEABLE)
         start = entry.field(array, layout().data, "i64")
         stop = entry.plus(start, _bytes(kind))
-        for k, one in enumerate(inputs):
+        for k, one in enumerate(changing(inputs)):
             if isinstance(one, Array):
                 _require_apart(entry, entry.get("%in", str(k), "i64"), _bytes(one), start, stop)
         entry.line(f"call void @Py_IncRef(ptr {array})")
@@ -253,7 +228,7 @@ def _array_to_fill(entry: EntryBuilder, kind: Array, inputs: Sequence[Number | A
 
 
 def _bytes(kind: Array) -> int:
-    return math.prod(kind.shape) * (4 if kind.dtype == "float32" else 8)
+    return math.prod(kind.shape) * np.dtype(kind.dtype).itemsize
 
 
 def _require_apart(entry: EntryBuilder, first: str, size: int, start: str, stop: str) -> None:
@@ -283,41 +258,48 @@ def _new_number(entry: EntryBuilder, kind: str, cell: str) -> str:
 def _make_result(
     entry: EntryBuilder, structure: Structure, make: Callable[[int], str | None]
 ) -> Fills:
-    """Make the tuples and arrays of the result; return the places that numbers will fill."""
+    """Make the containers and arrays of the result; return the places that numbers will fill."""
     if isinstance(structure, int):
         made = make(structure)
         entry.root(made or "null")
         return [] if made else [("", [(0, structure)])]
-    tuple_ = entry.new(f"call ptr @PyTuple_New(i64 {len(structure)})")
-    entry.need(tuple_)
-    entry.root(tuple_)
+    container = _new_container(entry, structure)
+    entry.root(container)
     fills: Fills = []
-    _place_in(entry, tuple_, structure, make, fills)
+    _place_in(entry, container, structure, make, fills)
     return fills
+
+
+def _new_container(entry: EntryBuilder, structure: tuple[Structure, ...] | ListOf) -> str:
+    """Make a tuple or a list without items."""
+    name, parts = (
+        ("List", structure.parts) if isinstance(structure, ListOf) else ("Tuple", structure)
+    )
+    made = entry.new(f"call ptr @Py{name}_New(i64 {len(parts)})")
+    entry.need(made)
+    return made
 
 
 def _place_in(
     entry: EntryBuilder,
-    tuple_: str,
-    structure: tuple[Structure, ...],
+    container: str,
+    structure: tuple[Structure, ...] | ListOf,
     make: Callable[[int], str | None],
     fills: Fills,
 ) -> None:
     numbers = []
-    for at, part in enumerate(structure):
-        if isinstance(part, int):
-            made = make(part)
-        else:
-            made = entry.new(f"call ptr @PyTuple_New(i64 {len(part)})")
-            entry.need(made)
+    is_list = isinstance(structure, ListOf)
+    items = entry.items(container, is_list)
+    for at, part in enumerate(structure.parts if isinstance(structure, ListOf) else structure):
+        made = make(part) if isinstance(part, int) else _new_container(entry, part)
         if made is None:
             assert isinstance(part, int)
             numbers.append((at, part))
             continue
-        entry.put(entry.items(tuple_), str(at), "ptr", made)
+        entry.put(items, str(at), "ptr", made)
         if not isinstance(part, int):
             _place_in(entry, made, part, make, fills)
-    fills.append((tuple_, numbers))
+    fills.append((items, numbers))
 
 
 def _return_kept(entry: EntryBuilder, structure: Structure) -> None:
@@ -368,9 +350,9 @@ def _fill(entry: EntryBuilder, tuple_: str, structure: tuple[Structure, ...]) ->
 
 
 def _give(entry: EntryBuilder, place: str, at: int | str, made: str) -> None:
-    """Give a number its place in a tuple, or return it as it is."""
+    """Give a number its place in a table of items, or return it as it is."""
     if place:
         entry.need(made)
-        entry.put(entry.items(place), str(at), "ptr", made)
+        entry.put(place, str(at), "ptr", made)
     else:
         entry.root(made)

@@ -6,15 +6,30 @@ import ctypes
 from typing import Any
 
 from simpleautodiff.compiled.array.loops import Loop
+from simpleautodiff.compiled.backends.interface import CallForm
 from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.loop_function import write_loop
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
+from simpleautodiff.compiled.backends.llvm.rolled_entry import (
+    RUN,
+    can_enter,
+    entry_exports,
+    prepare_entry,
+    write_entry,
+)
 from simpleautodiff.compiled.backends.llvm.scalar_function import write_body
 from simpleautodiff.compiled.backends.llvm.segments import write_segments
 from simpleautodiff.compiled.native import compile as engine
-from simpleautodiff.compiled.rolled.layout import ArrayBody, MoveBody, RolledLayout, ScalarBody
+from simpleautodiff.compiled.rolled.layout import (
+    LOOP,
+    LOOP_WORDS,
+    ArrayBody,
+    MoveBody,
+    RolledLayout,
+    ScalarBody,
+)
 
-RUN = "run"
+REVERSE, MOVING, INSIDE = 8, 9, 10  # where a loop says what
 _HEAD = f"(ptr %block, ptr %words) {ATTRIBUTES}"
 
 
@@ -25,25 +40,35 @@ class NativeRolled:
     that failed, or what a call of LAPACK answered that failed.
     """
 
-    def __init__(self, layout: RolledLayout, precise: bool, lanes: int) -> None:
-        self.words = layout.words
-        self.code = engine.build(
-            ir := rolled_module(layout, precise, lanes), level=1, names=[RUN], key=ir
-        )
+    def __init__(
+        self, layout: RolledLayout, precise: bool, form: CallForm | None, lanes: int
+    ) -> None:
+        self.has_entry = form is not None and can_enter(layout)
+        entered = form if self.has_entry else None
+        names = [RUN, *(entry_exports() if entered else [])]
+        ir = rolled_module(layout, precise, lanes, entered)
+        self.code = engine.build(ir, level=1, names=names, key=ir)
+        if entered:
+            prepare_entry(layout, self.code)
         kinds = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
         self._run = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(self.code.address(RUN))
-        self._words = self.words.ctypes.data
 
-    def __call__(self, block: int, start: int, stop: int) -> int:
-        """Go through some of the words, with a block that is given by its address."""
-        return int(self._run(block, self._words + 8 * start, self._words + 8 * stop))
+    def __call__(self, block: int, words: int, start: int, stop: int) -> int:
+        """Go through some of the words, with a block; both are given by their addresses."""
+        return int(self._run(block, words + 8 * start, words + 8 * stop))
 
 
-def rolled_module(layout: RolledLayout, precise: bool, lanes: int) -> str:
-    """Write all bodies, and the function that calls them as the words say."""
+def rolled_module(
+    layout: RolledLayout, precise: bool, lanes: int, form: CallForm | None = None
+) -> str:
+    """Write all bodies, the function that calls them as the words say, and the way from Python."""
     module = Module(precise)
     lengths = [_write(module, k, body, lanes) for k, body in enumerate(layout.bodies)]
-    module.functions.append(_write_run(lengths))
+    module.functions.append(_write_run(lengths, layout.has_loops))
+    if layout.has_loops:
+        module.functions += [_write_loop(), _write_advance()]
+    if form is not None:
+        write_entry(module, layout, form, lanes)
     return module.text()
 
 
@@ -80,14 +105,14 @@ def _write_move(module: Module, builder: Builder, loop: Loop, lanes: int) -> int
     return 2
 
 
-def _write_run(lengths: list[int]) -> str:
+def _write_run(lengths: list[int], has_loops: bool) -> str:
     """Write the function that goes through the words: a loop around a call of each body."""
     builder = Builder()
-    ahead = [f"%ahead{k}" for k in range(len(lengths))]
-    came = ", ".join([f"[{name}, %good{k}]" for k, name in enumerate(ahead)])
-    targets = " ".join([f"i64 {k}, label %body{k}" for k in range(len(lengths))])
-    builder.jump("loop")
-    builder.label("loop")
+    cases = [*map(str, range(len(lengths))), *(["loop"] if has_loops else [])]
+    came = ", ".join([f"[%ahead{k}, %good{k}]" for k in cases])
+    targets = " ".join([f"i64 {LOOP if k == 'loop' else k}, label %body{k}" for k in cases])
+    builder.jump("again")
+    builder.label("again")
     builder.line(f"%at = phi ptr [%words, %begin], {came}")
     builder.line("%is_end = icmp eq ptr %at, %stop")
     builder.branch("%is_end", "end", "next")
@@ -98,16 +123,18 @@ def _write_run(lengths: list[int]) -> str:
     builder.line(f"switch i64 %which, label %never [{targets}]")
     builder.label("never")
     builder.line("unreachable")
-    for k, length in enumerate(lengths):
+    for k in cases:
         builder.label(f"body{k}")
-        builder.line(f"%status{k} = call i32 @call{k}(ptr %block, ptr %at)")
+        length = str(lengths[int(k)]) if k != "loop" else _loop_length(builder)
+        name = "repeat" if k == "loop" else f"call{k}"
+        builder.line(f"%status{k} = call i32 @{name}(ptr %block, ptr %at)")
         builder.line(f"%ahead{k} = getelementptr i64, ptr %at, i64 {length}")
         builder.line(f"%is_good{k} = icmp eq i32 %status{k}, 0")
         builder.branch(f"%is_good{k}", f"good{k}", "bad")
         builder.label(f"good{k}")
-        builder.jump("loop")
+        builder.jump("again")
     builder.label("bad")
-    failed = ", ".join([f"[%status{k}, %body{k}]" for k in range(len(lengths))])
+    failed = ", ".join([f"[%status{k}, %body{k}]" for k in cases])
     builder.line(f"%status = phi i32 {failed}")
     before = builder.new(f"trunc i64 {builder.get('%at', 1, 'i64')} to i32")
     guard = builder.new(f"add i32 %status, {before}")
@@ -115,3 +142,92 @@ def _write_run(lengths: list[int]) -> str:
     builder.line(f"%answer = select i1 {is_guard}, i32 {guard}, i32 %status")
     head = f"i32 @{RUN}(ptr %block, ptr %words, ptr %stop) {ATTRIBUTES}"
     return builder.text(head, "ret i32 %answer").replace("{\n", "{\nbegin:\n", 1)
+
+
+# Loops. -------------------------------------------------------------------------------------------
+
+
+def _loop_length(builder: Builder) -> str:
+    """Return how many words a loop has."""
+    moving = builder.get("%at", MOVING, "i64")
+    twice = builder.new(f"shl i64 {moving}, 1")
+    inside = builder.new(f"add i64 {twice}, {builder.get('%at', INSIDE, 'i64')}")
+    return builder.new(f"add i64 {inside}, {LOOP_WORDS}")
+
+
+def _write_loop() -> str:
+    """Write the function that repeats the words of a loop; a guard that fails ends it.
+
+    Words that move on are as they were when it is at its end.
+    """
+    builder = Builder()
+
+    def place(k: int) -> str:
+        return builder.address("%block", builder.get("%at", k, "i64"))
+
+    limit = builder.load("i64", place(2))
+    good, more, count = place(4), place(5), place(6)
+    following = builder.get("%at", 7, "i64")
+    is_reverse = builder.new(f"icmp ne i64 {builder.get('%at', REVERSE, 'i64')}, 0")
+    moving, length = builder.get("%at", MOVING, "i64"), builder.get("%at", INSIDE, "i64")
+    table = builder.address("%at", LOOP_WORDS, "i64")
+    inside = builder.address(table, builder.new(f"shl i64 {moving}, 1"), "i64")
+    stop = builder.address(inside, length, "i64")
+    builder.store("i8", "1", good)
+    builder.store("i8", builder.load("i8", place(3)), more)
+    last = builder.new(f"sub i64 {limit}, 1")
+    first = builder.new(f"select i1 {is_reverse}, i64 {last}, i64 0")
+    step = builder.new(f"select i1 {is_reverse}, i64 -1, i64 1")
+    advance = f"call void @advance(ptr {inside}, ptr {table}, i64 {moving}, i64"
+    builder.line(f"{advance} {first})")
+    builder.jump("again")
+    builder.label("again")
+    builder.line("%taken = phi i64 [0, %begin], [%taken.next, %onward]")
+    is_more = builder.new(f"icmp slt i64 %taken, {limit}")
+    goes = builder.new(f"icmp ne i8 {builder.load('i8', more)}, 0")
+    builder.branch(builder.new(f"and i1 {is_more}, {goes}"), "one", "end")
+    builder.label("one")
+    status = builder.new(f"call i32 @{RUN}(ptr %block, ptr {inside}, ptr {stop})")
+    builder.branch(builder.new(f"icmp eq i32 {status}, 0"), "good", "bad")
+    builder.label("bad")
+    builder.store("i8", "0", good)
+    failed = builder.new(f"icmp slt i32 {status}, 0")
+    builder.line(f"%answer.bad = select i1 {failed}, i32 {status}, i32 0")
+    builder.jump("end")
+    builder.label("good")
+    builder.line(f"{advance} {step})")
+    builder.line("%taken.next = add i64 %taken, 1")
+    builder.branch(builder.new(f"icmp sge i64 {following}, 0"), "ask", "onward")
+    builder.label("ask")
+    builder.store("i8", builder.load("i8", builder.address("%block", following)), more)
+    builder.jump("onward")
+    builder.label("onward")
+    builder.jump("again")
+    builder.label("end")
+    builder.line("%answer = phi i32 [0, %again], [%answer.bad, %bad]")
+    gone = builder.new(f"mul i64 %taken, {step}")
+    row = builder.new(f"add i64 {first}, {gone}")
+    builder.line(f"{advance} {builder.new(f'sub i64 0, {row}')})")
+    builder.store("i64", "%taken", count)
+    text = builder.text(
+        f"internal i32 @repeat(ptr %block, ptr %at) {ATTRIBUTES}", "ret i32 %answer"
+    )
+    return text.replace("{\n", "{\nbegin:\n", 1)
+
+
+def _write_advance() -> str:
+    """Write the function that lets words move on by some steps, or back."""
+    builder = Builder()
+    builder.branch(builder.new("icmp sgt i64 %moving, 0"), "some", "none")
+    builder.label("some")
+    with builder.counted("%moving", name="k") as k:
+        twice = builder.new(f"shl i64 {k}, 1")
+        which = builder.get("%table", twice, "i64")
+        far = builder.get("%table", builder.new(f"add i64 {twice}, 1"), "i64")
+        word = builder.get("%inside", which, "i64")
+        moved = builder.new(f"add i64 {word}, {builder.new(f'mul i64 {far}, %rows')}")
+        builder.put("%inside", which, "i64", moved)
+    builder.jump("none")
+    builder.label("none")
+    head = "internal void @advance(ptr %inside, ptr %table, i64 %moving, i64 %rows)"
+    return builder.text(f"{head} {ATTRIBUTES}", "ret void")

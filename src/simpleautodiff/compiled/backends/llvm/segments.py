@@ -7,6 +7,8 @@ inputs and outputs, and has its own block: on the stack, or one that is kept for
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from simpleautodiff.compiled.array.buffers import BufferLayout
 from simpleautodiff.compiled.array.build_loops import (
     BlasProduct,
@@ -14,6 +16,8 @@ from simpleautodiff.compiled.array.build_loops import (
     GuardCheck,
     LapackCall,
     NumpyCall,
+    Strips,
+    StripTask,
     Task,
 )
 from simpleautodiff.compiled.array.classify import INPUT
@@ -74,20 +78,35 @@ class _Segment(Builder):
             return self.address(self.load("ptr", "%table"), offset)
         return self.get("%table", self.memory.row(root), "ptr")
 
-    def call(self, piece: Loop | BlasProduct | LapackCall) -> None:
+    def call(self, piece: Loop | BlasProduct | LapackCall | Strips) -> None:
         """Write the call of a function of buffers."""
-        if isinstance(piece, Loop):
-            name, slots = write_loop(self.module, piece, self.lanes)
-        elif isinstance(piece, LapackCall):
-            name, slots = write_factor(self.module, piece)
-        else:
-            name, slots = write_product(self.module, piece)
-        args = ", ".join([f"ptr {self.buffer(slot)}" for slot in slots])
         if isinstance(piece, LapackCall):
+            name, slots = write_factor(self.module, piece)
+            args = ", ".join([f"ptr {self.buffer(slot)}" for slot in slots])
             status = self.new(f"call i32 @{name}({args})")
             self.return_unless(self.new(f"icmp eq i32 {status}, 0"), status)
+        elif isinstance(piece, Strips):
+            with self.counted(piece.count) as strip:
+                self._go_on(piece.tasks, self.new(f"mul nuw nsw i64 {strip}, {piece.rows}"))
+            self._go_on(piece.rest, str(piece.count * piece.rows))
         else:
+            self._go_on([StripTask(piece, {})], "0")
+
+    def _go_on(self, tasks: list[StripTask], row: str) -> None:
+        """Write calls of loops and products, on rows from some row on."""
+        for piece, advances in tasks:
+            name, slots = (
+                write_loop(self.module, piece, self.lanes)
+                if isinstance(piece, Loop)
+                else write_product(self.module, piece)
+            )
+            args = ", ".join([f"ptr {self._at(slot, advances.get(slot), row)}" for slot in slots])
             self.line(f"call void @{name}({args})")
+
+    def _at(self, slot: int, advance: int | None, row: str) -> str:
+        """Write what finds the address of a row of a buffer; without an advance, of its first."""
+        base = self.buffer(slot)
+        return self.address(base, self.new(f"mul i64 {row}, {advance}")) if advance else base
 
     def return_unless(self, condition: str, status: str | int, expected: bool = True) -> None:
         """Write what ends the function with a status where a condition does not hold."""
@@ -116,7 +135,9 @@ def write_body(module: Module, memory: BufferLayout, segment: str) -> None:
     """Write `i32 body(ptr in, ptr out)`: tables of the addresses of all inputs and outputs."""
     plan, builder = memory.plan, Builder()
     builder.line(f"%table = alloca [{1 + len(memory.table)} x ptr]")
-    block, give_back = _take_block(module, builder, memory.size)
+    small = memory.size <= STACK_BYTES
+    take = take_from_stack if small else take_block
+    block, give_back = take(module, builder, memory.size)
     builder.store("ptr", block, "%table")
     moves = [(f"@{CONSTANTS}", -1 - root, root) for root in memory.table if root < 0]
     moves += [("%in", n, n) for n, how in enumerate(plan.how) if how == INPUT]
@@ -129,20 +150,27 @@ def write_body(module: Module, memory: BufferLayout, segment: str) -> None:
     count = max(1, len(plan.constants))
     module.functions += [
         f"@{CONSTANTS} = global [{count} x ptr] zeroinitializer",
-        f"@{KEPT} = global ptr null",
+        *([f"@{KEPT} = global ptr null"] if small else []),
         builder.text(f"i32 @{BODY}(ptr %in, ptr %out) nounwind", f"ret i32 {status}"),
     ]
 
 
-def _take_block(module: Module, builder: Builder, size: int) -> tuple[str, list[str]]:
-    """Write what takes a block to work in; return its address, and the lines that give it back.
+def take_from_stack(module: Module, builder: Builder, size: int) -> tuple[str, list[str]]:
+    """Write what takes a small block to work in; nothing has to give it back."""
+    return builder.new(f"alloca [{max(size, 1)} x i8], align 64"), []
 
-    A large one is kept until the next call; who comes meanwhile gets another one.
+
+def take_block(
+    module: Module, builder: Builder, size: int, begins: Sequence[str] = ()
+) -> tuple[str, list[str]]:
+    """Write what takes a large block to work in; return its address, and lines that give it back.
+
+    It is kept until the next call; who comes meanwhile gets another one. `begins` are lines that
+    fill a block when it is made, which is called `%fresh` there.
     """
-    if size <= STACK_BYTES:
-        return builder.new(f"alloca [{max(size, 1)} x i8], align 64"), []
     module.declare("ptr @malloc(i64)")
     module.declare("void @free(ptr)")
+    module.functions.append(f"@{KEPT} = global ptr null")
     builder.lines += [
         "  %own = alloca ptr",
         f"  %found = atomicrmw xchg ptr @{KEPT}, ptr null seq_cst",
@@ -153,9 +181,14 @@ def _take_block(module: Module, builder: Builder, size: int) -> tuple[str, list[
         f"  %made = call ptr @malloc(i64 {size + 64})",
         "  store ptr %made, ptr %own",
         "  %nothing = icmp eq ptr %made, null",
-        "  br i1 %nothing, label %without, label %there",
+        "  br i1 %nothing, label %without, label %begun",
         "without:",
         f"  ret i32 {NO_MEMORY}",
+        "begun:",
+        "  %first = getelementptr i8, ptr %made, i64 63",
+        "  %fresh = call ptr @llvm.ptrmask.p0.i64(ptr %first, i64 -64)",
+        *begins,
+        "  br label %there",
         "there:",
         "  %whole = load ptr, ptr %own",
         "  %beyond = getelementptr i8, ptr %whole, i64 63",

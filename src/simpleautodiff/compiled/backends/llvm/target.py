@@ -41,7 +41,7 @@ class LLVMTarget:
     def compile_scalar(self, kernel: Kernel, level: int, form: CallForm | None) -> NativeScalar:
         """Compile a scalar program; the code is kept on disk for other processes."""
         names = [CALL, *(entry_names(ENTRY) if form else [])]
-        key = repr((kernel.key(), form))
+        key = repr((kernel.key(), form and form.key))
         return NativeScalar(
             engine.build(
                 lambda: scalar_module(kernel, level, form), level=level, names=names, key=key
@@ -56,7 +56,8 @@ class LLVMTarget:
         """Compile a scalar program for the vectors of this machine."""
         width = width_of(batch.kernel)
         names = [BATCH, *(entry_names(ENTRY) if batch.form else [])]
-        key = repr((batch.kernel.key(), batch[1:], width))
+        form = batch.form and batch.form.key
+        key = repr((batch.kernel.key(), batch._replace(form=form)[1:], width))
         return NativeBatch(
             engine.build(lambda: _batch_module(batch, width), level=2, names=names, key=key)
         )
@@ -72,9 +73,11 @@ class LLVMTarget:
         """Compile loops, and calls of BLAS and LAPACK."""
         return NativeArray(work, memory, precise, form, entries, lanes())
 
-    def compile_rolled(self, layout: RolledLayout, precise: bool) -> NativeRolled:
+    def compile_rolled(
+        self, layout: RolledLayout, precise: bool, form: CallForm | None
+    ) -> NativeRolled:
         """Compile bodies, and the function that calls them."""
-        return NativeRolled(layout, precise, lanes())
+        return NativeRolled(layout, precise, form, lanes())
 
 
 def _batch_module(batch: BatchCall, width: int) -> str:
@@ -82,7 +85,7 @@ def _batch_module(batch: BatchCall, width: int) -> str:
     if batch.form is None:
         return text
     sizes = [
-        batch.form.inputs[place].shape[-1 if mode == COLUMNS else 0]  # type: ignore[union-attr]
+        batch.form.leaves[place].shape[-1 if mode == COLUMNS else 0]  # type: ignore[union-attr]
         for place, mode in zip(batch.arguments, batch.modes, strict=False)
         if mode != SAME
     ]

@@ -245,10 +245,10 @@ class _NumpyWriter:
         self.helpers["as_rows"] = _AS_ROWS
         columns, count = [], 0
         for arg, mode, leaf in zip(line.args, rows.modes, rows.kernel.inputs, strict=True):
-            ahead = 1 if mode == SAME else -1
+            ahead = 1 if mode == SAME else self._like(arg).shape[0]
             column = f"np.reshape({self._piece(arg).text}, ({ahead}, {leaf.size})).T"
             columns.append(f"{column}[0]" if leaf.size == 1 else column)
-            count = self._like(arg).shape[0] if mode != SAME else count
+            count = ahead if mode != SAME else count
         comma = "," * (len(rows.shapes) == 1)
         return f"as_rows(({name}({', '.join(columns)}){comma}), {count}, {rows.shapes})"
 
@@ -290,11 +290,13 @@ class _NumpyWriter:
 
 
 _AS_ROWS = '''def as_rows(columns, count, shapes):
-    """Return columns as arrays whose first axis counts the rows."""
-    return tuple(
-        np.array(np.broadcast_to(column, (int(np.prod(shape)), count)).T).reshape(count, *shape)
-        for column, shape in zip(columns, shapes)
-    )'''
+    """Return columns, or numbers that are the same in all rows, as arrays of rows."""
+    found = []
+    for column, shape in zip(columns, shapes):
+        size = int(np.prod(shape))
+        column = np.reshape(column, (size, -1) if size else (0, 1))
+        found.append(np.array(np.broadcast_to(column, (size, count)).T).reshape(count, *shape))
+    return tuple(found)'''
 
 
 def rows_in_python(rows: BatchedKernel, name: str, arguments: list[str]) -> str:

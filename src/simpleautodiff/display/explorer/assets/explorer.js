@@ -115,7 +115,7 @@ function explorer(root, doc, options = {}) {
     part.formula.replaceChildren(...write.sentence(current, phase));
     part.live.textContent = part.formula.textContent;
     const odd = explainNan(doc, model, current, phase.sweep, write.numeric);
-    part.why.textContent = odd || write.reason(current, phase);
+    part.why.replaceChildren(withPowers(odd || write.reason(current, phase)));
     part.why.classList.toggle("odd", odd !== "");
     part.range.max = phase.events.length;
     part.range.value = here.count;
@@ -237,12 +237,14 @@ function explorer(root, doc, options = {}) {
     if (count) halted();
   }
 
+  // Show other numbers, at the same step; another branch may have more steps or fewer, the end is the end.
   function calculate(found) {
+    const ended = here.count > 0 && here.count === steps[here.phase].events.length;
     model = found;
     completeView();
     single = phases(doc, model);
     steps = single.map((phase) => collapsed(phase, fold));
-    go(here.count);
+    go(ended ? Infinity : here.count);
   }
 
   // Another number for an input, or for one element of it.
@@ -366,16 +368,13 @@ function explorer(root, doc, options = {}) {
   // A page has the keys to itself; in a notebook they belong to the cell that has the focus.
   (root.classList.contains("page") ? document : root).addEventListener("keydown", press);
   window.addEventListener("resize", () => graph.drawn() && root.isConnected && (graph.draw(), graph.paint()));
-  window.addEventListener("beforeprint", () => {
-    part.print.replaceChildren(...sequence().map((i) =>
-      make("section", {}, make("h2", {}, TITLES[steps[i].id]), write.table(steps[i], Infinity, 0, 1000))));
-  });
+  window.addEventListener("beforeprint", () => writePrint(root, part, write, sequence().map((i) => steps[i]), (phase) => graph.order(steps.indexOf(phase))));
   if (options.address) window.addEventListener("hashchange", () => root.isConnected && restore());
 
   const knobs = sliders(part, doc, options, move, () => {
     for (const key of Object.keys(inputs)) delete inputs[key];
     if (!compute) return options.ask?.(original);
-    calculate(recorded(doc));
+    calculate(doc.live && doc.kernel ? compute(doc, {}) : recorded(doc)); // conditions have to be asked again
     tellPoint();
   });
   part.find.parentElement.hidden = doc.nodes.length < 20;

@@ -130,10 +130,10 @@ function nodeHeads(doc, box, place) {
   const name = place("name", 8, 20);
   if (result && result !== node.name) name.append(...nameSvg(result), make("tspan", {}, " = "));
   name.append(...nameSvg(node.name));
-  const used = 9 + 7 * (node.name.length - 1) + (result ? 9 * result.length + 24 : 0);
+  const used = 9 + 7 * (node.name.length - 1) + (result ? 9 * result.length + 28 : 0);
   const room = Math.floor((doc.box[0] - 20 - used) / 6.6);
   const operator = node.op ?? "input";
-  return [name, place("operator", doc.box[0] - 8, 19, room > 2 || room >= operator.length ? clipped(operator, room) : "")];
+  return [name, place("operator", doc.box[0] - 8, 19, room > 3 || room >= operator.length ? clipped(operator, room) : "")];
 }
 
 // A folded box has the name of its function, loop or line, and how much is in it.

@@ -31,9 +31,15 @@ function elementsOf(doc, moved) {
   });
 }
 
-// The same for single numbers, of a function that takes branches.
+// The same for single numbers, of a function that compares them: by the page's own formulas, with the
+// conditions as they are there.
 function computedOnBranch(doc, inputs) {
-  return runKernel(doc.kernel, elementsOf(doc, inputs)) && computed(doc, inputs);
+  const conditions = runKernel(doc.kernel, elementsOf(doc, inputs));
+  if (!conditions) return null;
+  doc.kernel.slots.forEach((slot, j) => {
+    slot.slice(0, -1).reduce((part, key) => part[key], doc)[slot.at(-1)] = conditions[j];
+  });
+  return computed(doc, inputs);
 }
 
 // What the page shows for other inputs: the same document, with other numbers in its slots.

@@ -1,6 +1,7 @@
 // A layered layout in the page, for what cannot be laid out beforehand: any stretch of a long program.
 
 const GAPS = { margin: 18, row: 26, lane: 16, layer: 48 };
+const FAR = 12; // layers; an edge that passes more of them runs above the graph
 
 // Boxes and the edges between them; between two single nodes one edge for each argument.
 function edgesBetween(doc, boxes, owner) {
@@ -25,7 +26,7 @@ function edgesBetween(doc, boxes, owner) {
 function layersOf(boxes, edges) {
   const layer = new Map(boxes.map((box) => [box, 0]));
   const into = new Set(edges.map(([, head]) => head));
-  const byHead = Map.groupBy ? Map.groupBy(edges, ([, head]) => head) : groupedBy(edges, 1);
+  const byHead = groupedBy(edges, 1);
   for (const box of boxes) for (const [tail] of byHead.get(box) ?? []) layer.set(box, Math.max(layer.get(box), layer.get(tail) + 1));
   const byTail = groupedBy(edges, 0);
   for (const box of boxes) {
@@ -37,7 +38,10 @@ function layersOf(boxes, edges) {
 
 function groupedBy(edges, end) {
   const groups = new Map();
-  for (const edge of edges) groups.set(edge[end], [...(groups.get(edge[end]) ?? []), edge]);
+  for (const edge of edges) {
+    if (!groups.has(edge[end])) groups.set(edge[end], []);
+    groups.get(edge[end]).push(edge);
+  }
   return groups;
 }
 
@@ -65,6 +69,7 @@ function columnsOf(boxes, edges, layer) {
   const link = (a, b) => (a.near[1].push(b), b.near[0].push(a));
   const chains = edges.map(([tail, head]) => {
     const chain = [item.get(tail)];
+    if (layer.get(head) - layer.get(tail) > FAR) return [item.get(tail), item.get(head)];
     for (let at = layer.get(tail) + 1; at < layer.get(head); at++) {
       const lane = { near: [[], []] };
       columns[at].push(lane);
@@ -74,7 +79,22 @@ function columnsOf(boxes, edges, layer) {
     for (let i = 1; i < chain.length; i++) link(chain[i - 1], chain[i]);
     return chain;
   });
-  return { columns, chains };
+  const far = chains.map((chain, i) => chain.length === 2 && layer.get(edges[i][1]) - layer.get(edges[i][0]) > FAR);
+  return { columns, chains, far };
+}
+
+// The heights of the edges that run above the graph: those from one box share a height, and so do those
+// that do not meet.
+function tracksOf(edges, layer, far) {
+  const spans = new Map();
+  edges.forEach(([tail, head], i) => far[i] && spans.set(tail, Math.max(spans.get(tail) ?? 0, layer.get(head))));
+  const ends = [], track = new Map();
+  for (const [tail, last] of [...spans].sort(([a], [b]) => layer.get(a) - layer.get(b))) {
+    const free = ends.findIndex((end) => end < layer.get(tail));
+    track.set(tail, free < 0 ? ends.length : free);
+    ends[track.get(tail)] = last;
+  }
+  return { track, count: ends.length };
 }
 
 function settleColumns(columns, height) {
@@ -105,10 +125,12 @@ function layOut(doc, boxes, owner) {
   const [width, height] = doc.box;
   const edges = edgesBetween(doc, boxes, owner);
   const layer = layersOf(boxes, edges);
-  const { columns, chains } = columnsOf(boxes, edges, layer);
+  const { columns, chains, far } = columnsOf(boxes, edges, layer);
+  const { track, count } = tracksOf(edges, layer, far);
   settleColumns(columns, height);
   const all = columns.flat();
-  const top = Math.min(...all.map((one) => one.y)) - height / 2 - GAPS.margin;
+  const top = all.reduce((least, one) => Math.min(least, one.y), 0) - height / 2 - GAPS.margin - GAPS.lane * count;
+  const shifts = twinShifts(edges);
   let left = GAPS.margin;
   for (const column of columns) { // more room between layers where edges are steep
     const climbs = column.flatMap((one) => one.near[1].map((next) => Math.abs(next.y - one.y)));
@@ -117,16 +139,30 @@ function layOut(doc, boxes, owner) {
   }
   for (const one of all) one.y = Math.round(one.y - top);
   return {
-    size: [columns.at(-1)[0].left + width + GAPS.margin, Math.max(...all.map((one) => one.y)) + height / 2 + GAPS.margin],
+    size: [columns.at(-1)[0].left + width + GAPS.margin, all.reduce((most, one) => Math.max(most, one.y), 0) + height / 2 + GAPS.margin],
     boxes: all.filter((one) => one.box !== undefined).map((one) => [one.box, one.left + width / 2, one.y]),
-    edges: edges.map(([tail, head], i) => [tail, head, routeOf(chains[i], width, twinShift(edges, i))]),
+    edges: edges.map(([tail, head], i) => [tail, head, (far[i] ? routeAbove : routeOf)(chains[i], width, shifts[i], GAPS.margin + GAPS.lane * track.get(tail))]),
   };
 }
 
 // Several edges between the same boxes run side by side.
-function twinShift(edges, i) {
-  const same = edges.filter(([tail, head]) => tail === edges[i][0] && head === edges[i][1]);
-  return 8 * (same.indexOf(edges[i]) - (same.length - 1) / 2);
+function twinShifts(edges) {
+  const total = new Map(), met = new Map();
+  const key = ([tail, head]) => `${tail} ${head}`;
+  for (const edge of edges) total.set(key(edge), (total.get(key(edge)) ?? 0) + 1);
+  return edges.map((edge) => {
+    const nth = met.get(key(edge)) ?? 0;
+    met.set(key(edge), nth + 1);
+    return 8 * (nth - (total.get(key(edge)) - 1) / 2);
+  });
+}
+
+// Up to a height above the graph, along, and down again.
+function routeAbove([tail, head], width, shift, height) {
+  const [x0, x3] = [tail.left + width, head.left], [x1, x2] = [x0 + GAPS.layer, x3 - GAPS.layer];
+  const bend = GAPS.layer / 2;
+  return [x0, tail.y + shift, x0 + bend, tail.y + shift, x1 - bend, height, x1, height,
+    x1, height, x2, height, x2, height, x2 + bend, height, x3 - bend, head.y + shift, x3, head.y + shift];
 }
 
 function routeOf(chain, width, shift) {
@@ -143,7 +179,7 @@ function routeOf(chain, width, shift) {
 // --- views that the page makes ------------------------------------------------------------------
 
 const AROUND = 14; // steps that are shown around one that is looked for
-const MOST_UNFOLDED = 800; // nodes that "Unfold all" draws
+const MOST_UNFOLDED = 5000; // nodes that "Unfold all" draws, in a second or a few
 
 // The first view, in which the box of one node is cut so that the node, and its pass of a loop, are seen.
 function viewAround(doc, node) {
@@ -169,9 +205,11 @@ function cut(doc, whole, rank) {
   return [...part(start, first), ...singles, ...part(last, start + size)];
 }
 
+// The box of a single node, by its place in the order; made if there is none.
 function singleBox(doc, rank) {
-  const known_ = doc.boxes.findIndex(({ start, size }) => size === 1 && start === rank);
-  return known_ >= 0 ? known_ : doc.boxes.push({ start: rank, size: 1 }) - 1;
+  doc.singles ??= new Map(doc.boxes.flatMap(({ start, size }, box) => (size === 1 ? [[start, box]] : [])));
+  if (!doc.singles.has(rank)) doc.singles.set(rank, doc.boxes.push({ start: rank, size: 1 }) - 1);
+  return doc.singles.get(rank);
 }
 
 function partBox(doc, { title, name, kind }, start, size, times) {

@@ -48,13 +48,16 @@ function stage(root, part, doc, now, write) {
     if (moving && current) travel(picture, (edge) => cargo(edge, current));
   }
 
-  // The number of each node in the order that a search finds.
+  // The order that the search of a phase finds.
+  function order(number) {
+    const phase = now().single[number];
+    const found = phase.events.filter((e) => e.kind === "place").map((e) => e.node);
+    return doc.sweeps[phase.sweep].mode === "forward" ? found.reverse() : found;
+  }
+
+  // The number of each node in that order.
   function ranks(phase) {
-    if (phase.id !== "order") return new Map();
-    const { single, here } = now();
-    const order = single[here.phase].events.filter((e) => e.kind === "place").map((e) => e.node);
-    if (doc.sweeps[phase.sweep].mode === "forward") order.reverse();
-    return new Map(order.map((node, i) => [node, i + 1]));
+    return new Map(phase.id !== "order" ? [] : order(now().here.phase).map((node, i) => [node, i + 1]));
   }
 
   function paintNode(box, i, { group, value, derivative, badge, picture: tiny }, { phase, mode, state, rank, now: present }) {
@@ -171,7 +174,7 @@ function stage(root, part, doc, now, write) {
   part.smaller.addEventListener("click", () => enlarge(1 / 1.4));
   part.fit.addEventListener("click", () => enlarge(0));
 
-  return { draw, paint, enlarge, slopeOn, repaintEdges: () => paintEdges(painted),
+  return { draw, paint, order, enlarge, slopeOn, repaintEdges: () => paintEdges(painted),
     edges: () => picture.edges, group: (box) => picture.nodes.get(box)?.group, drawn: () => picture !== null };
 }
 

@@ -9,6 +9,19 @@ const BEGINNINGS = {
 };
 const MOST_ROWS = 80; // of a long table: those around the present step
 
+// Text with its powers set as powers; `write` makes what stands between them.
+function withPowers(text, write = (part) => part) {
+  const fragment = document.createDocumentFragment();
+  const power = /\^(\([^()]*\)|-?[\w.]+)/.exec(text);
+  if (!power) {
+    fragment.append(write(text));
+    return fragment;
+  }
+  const exponent = power[1].replace(/^\((.*)\)$/, "$1"); // raised, it needs no brackets
+  fragment.append(write(text.slice(0, power.index)), make("sup", {}, withPowers(exponent, write)), withPowers(text.slice(power.index + power[0].length), write));
+  return fragment;
+}
+
 // `now()` is what the page shows: its numbers (`model`) and how it is folded (`fold`).
 function writer(doc, now) {
   const byName = new Map();
@@ -21,13 +34,10 @@ function writer(doc, now) {
   const sides = formulas(doc, now);
 
   // Text in which the names of nodes are set as names, each linked to its node, and powers as powers.
-  function math(text) {
+  const math = (text) => withPowers(text, withNames);
+
+  function withNames(text) {
     const fragment = document.createDocumentFragment();
-    const power = /\^(\([^()]*\)|-?[\w.]+)/.exec(text);
-    if (power) {
-      fragment.append(math(text.slice(0, power.index)), make("sup", {}, math(power[1])), math(text.slice(power.index + power[0].length)));
-      return fragment;
-    }
     let last = 0;
     for (const match of text.matchAll(tokens)) {
       fragment.append(minus(text.slice(last, match.index)) + match[1]);
@@ -44,9 +54,11 @@ function writer(doc, now) {
 
   const nameOf = (i) => doc.nodes[i].name;
   // The right-hand side of a node in numbers: "10.693 - (-0.959)".
-  const asRecorded = (text) => (now().model.moved ? "" : text ?? ""); // Python wrote it, at the first point
-  const numeric = (node) => (doc.live ? sides.value(doc.nodes.indexOf(node)).numbers : asRecorded(node.numbers));
-  const slope = (i, k) => (doc.live ? sides.slope(i, k) : doc.nodes[i].slopes?.[k] ?? "");
+  const asRecorded = ([symbols, numbers]) => ({ symbols: symbols ?? "", numbers: now().model.moved ? "" : numbers ?? "" }); // Python wrote it, at the first point
+  const hasRule = (i) => doc.live || (now().model.moved && doc.nodes[i].rule !== undefined);
+  const valueSides = (i) => (hasRule(i) ? sides.value(i) : asRecorded([doc.nodes[i].text, doc.nodes[i].numbers]));
+  const numeric = (node) => valueSides(doc.nodes.indexOf(node)).numbers;
+  const slope = (i, k) => (hasRule(i) ? sides.slope(i, k) : doc.nodes[i].slopes?.[k] ?? "");
 
   const full = (number) => number?.text ?? short(number);
   const resultOf = (i) => (doc.nodes[i].op || typeof now().model.values[i] !== "number" ? full(now().model.values[i]) : typed(now().model.values[i]));
@@ -60,8 +72,7 @@ function writer(doc, now) {
     const node = doc.nodes[event.node];
     const base = { name: nameHtml(node.name, mode) };
     if (event.kind === "value") {
-      const { symbols, numbers } = !node.op ? { symbols: "", numbers: "" }
-        : doc.live ? sides.value(event.node) : { symbols: node.text ?? "", numbers: asRecorded(node.numbers) };
+      const { symbols, numbers } = node.op ? valueSides(event.node) : { symbols: "", numbers: "" };
       return { name: nameHtml(node.name), symbols: math(symbols), numbers: math(numbers), result: resultOf(event.node) };
     }
     if (event.kind === "seed") return { ...base, symbols: "1, the seed", numbers: "", result: "1" };
@@ -81,13 +92,13 @@ function writer(doc, now) {
 
   function tangentRow(event, base, phase) {
     const found = now().model.sweeps[phase.sweep].numbers;
-    const [symbols, numbers] = doc.live ? Object.values(sides.tangent(event.node, found)) : doc.sweeps[phase.sweep].texts?.[event.node] ?? ["", ""];
-    return { ...base, symbols: math(symbols), numbers: math(doc.live ? numbers : asRecorded(numbers)), result: full(event.number) };
+    const { symbols, numbers } = hasRule(event.node) ? sides.tangent(event.node, found) : asRecorded(doc.sweeps[phase.sweep].texts?.[event.node] ?? []);
+    return { ...base, symbols: math(symbols), numbers: math(numbers), result: full(event.number) };
   }
 
   function adjointRow(event, base, phase) {
-    const [symbols, numbers] = doc.live ? Object.values(sides.adjoint(event)) : doc.sweeps[phase.sweep].texts?.[event.at] ?? ["", ""];
-    return { ...base, symbols: math(symbols), numbers: math(doc.live ? numbers : asRecorded(numbers)), result: full(event.number) };
+    const { symbols, numbers } = hasRule(event.child) ? sides.adjoint(event) : asRecorded(doc.sweeps[phase.sweep].texts?.[event.at] ?? []);
+    return { ...base, symbols: math(symbols), numbers: math(numbers), result: full(event.number) };
   }
 
   // --- table ----------------------------------------------------------------------------------
@@ -106,24 +117,37 @@ function writer(doc, now) {
     });
     const heads = phase.id === "order" ? ["Node", "Step", "Path", "Order so far"]
       : ["Node", "In symbols", "In numbers", "Result"];
-    const bare = phase.id !== "order" && lines.some((line) => line[3].classList.contains("array"));
+    const arrays = phase.id !== "order" && lines.some((line) => line[3].classList.contains("array"));
+    const kind = !arrays ? phase.id : lines.some((line) => line[2].textContent) ? "mixed" : "bare"; // without numbers
     const rest = phase.events.length - first - events.length;
-    return make("table", { class: bare ? "bare" : phase.id },
+    return make("table", { class: kind },
       make("thead", {}, make("tr", {}, ...heads.map((h) => make("th", { scope: "col" }, h)))),
-      make("tbody", {}, ...unreached(phase), more(first, "earlier", first - (most >> 2)), ...body, more(rest, "later", first + events.length + (most >> 2))));
+      make("tbody", {}, ...withoutTangent(phase), more(first, "earlier", first - (most >> 2)), ...body, more(rest, "later", first + events.length + (most >> 2)), ...withoutAdjoint(phase)));
   }
 
-  // What a forward sweep does not reach has the derivative 0, as in the tables; no step leads there.
-  function unreached(phase) {
+  // What a sweep does not reach has the derivative 0, as in the tables; no step leads there.
+  function zeroRow(i, mode, { symbols, numbers }) {
+    const cells = rowCells({ name: nameHtml(nameOf(i), mode), symbols: math(symbols), numbers: math(numbers), result: "0" });
+    return make("tr", { class: "unreached", "data-node": i }, ...cells);
+  }
+
+  const quotient = (of, by) => ({ symbols: `∂${of}/∂${by}`, numbers: "" });
+
+  // Of a forward sweep, all nodes that it does not reach.
+  function withoutTangent(phase) {
     if (phase.id !== "forward" || !doc.live || doc.nodes.length > MOST_ROWS) return [];
     const { root, order } = doc.sweeps[phase.sweep], reached = new Set(order);
     const { numbers } = now().model.sweeps[phase.sweep];
-    return doc.nodes.flatMap((node, i) => {
-      if (reached.has(i)) return [];
-      const sides_ = node.op ? sides.tangent(i, numbers) : { symbols: `∂${node.name}/∂${nameOf(root)}`, numbers: "" };
-      const cells = rowCells({ name: nameHtml(node.name, "forward"), symbols: math(sides_.symbols), numbers: math(sides_.numbers), result: "0" });
-      return [make("tr", { class: "unreached", "data-node": i }, ...cells)];
-    });
+    return doc.nodes.flatMap((node, i) => (reached.has(i) ? []
+      : [zeroRow(i, "forward", node.op ? sides.tangent(i, numbers) : quotient(node.name, nameOf(root)))]));
+  }
+
+  // Of a reverse sweep, the inputs that it does not reach.
+  function withoutAdjoint(phase) {
+    if (phase.id !== "reverse" || doc.nodes.length > MOST_ROWS) return [];
+    const { root } = doc.sweeps[phase.sweep];
+    const reached = new Set([root, ...now().model.sweeps[phase.sweep].terms.map(([node]) => node)]);
+    return doc.inputs.filter((i) => !reached.has(i)).map((i) => zeroRow(i, "reverse", quotient(resultNames(doc).get(root) ?? nameOf(root), nameOf(i))));
   }
 
   // A row that is still to come has nothing but its name.

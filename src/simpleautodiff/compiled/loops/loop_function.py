@@ -1,0 +1,153 @@
+"""A loop as one line of a recorded program: the program of one step, and how often it is run."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.compiled.array.run_numpy import Replay
+from simpleautodiff.compiled.array.simplify import compute
+from simpleautodiff.compiled.recording.symbols import not_recorded
+from simpleautodiff.compiled.recording.trace_program import (
+    Line,
+    RecordedProgram,
+    Ref,
+    places,
+    with_values,
+)
+
+ENDLESS = 2**62  # steps of a loop that ends when it says so
+
+
+@dataclass(frozen=True, eq=False)
+class LoopFunction:
+    """A loop over the program of one step; what NumPy runs where there is no machine code.
+
+    The program takes the carried values, one row of each column, and constants; it gives the
+    carried values of the next step, a row of each result, and, of a loop that `exits`, whether
+    there is a next step. The loop is called with the number of steps, whether there is a first one,
+    the first carried values, the columns and the constants. It returns the last carried values,
+    the results, whether all guards held, whether there would be a next step, and how many steps it
+    took.
+    """
+
+    body: RecordedProgram
+    carries: int
+    columns: int
+    rows: int  # of each result, also where there are fewer steps
+    reverse: bool = False  # whether it begins with the last row
+    exits: bool = False
+    first: tuple[Any, ...] = ()  # what the program gave when it was recorded
+
+    __name__ = "loop"
+
+    @property
+    def results(self) -> list[Line]:
+        """The lines of the program that give rows of results."""
+        outputs = self.body.outputs[self.carries : len(self.body.outputs) - self.exits]
+        return [self.body.lines[place] for place in outputs]
+
+    @property
+    def steps(self) -> int:
+        """How many lines the program has, besides its arguments."""
+        return len(self.body.lines) - self.body.inputs
+
+    def keeping_states(self, rows: int) -> LoopFunction:
+        """Return the loop that also gives the carried values before each step, as results."""
+        at = len(self.body.outputs) - self.exits
+        states: list[Any] = [Ref(k) for k in range(self.carries)]
+        outputs = [*self.body.outputs[:at], *states, *self.body.outputs[at:]]
+        firsts = [np.zeros(line.shape, line.dtype)[()] for line in self.body.lines[: self.carries]]
+        first = (*self.first[:at], *firsts, *self.first[at:])
+        return replace(self, body=self.body._replace(outputs=outputs), rows=rows, first=first)
+
+    def estimate(self) -> tuple[Any, ...]:
+        """Return numbers of the shapes and dtypes that the loop gives: those of the first step."""
+        carries = self.first[: self.carries]
+        rows = self.first[self.carries : self.carries + len(self.results)]
+        columns = [np.broadcast_to(row, (self.rows, *np.shape(row))) for row in rows]
+        return *carries, *columns, np.bool_(True), np.bool_(False), np.int64(self.rows)
+
+    def __call__(self, limit: Any, go: Any, *operands: Any) -> tuple[Any, ...]:
+        """Take the steps with NumPy, line by line."""
+        inputs = zip(operands, self.body.lines, strict=False)
+        carry = [np.asarray(x, line.dtype)[()] for x, line in inputs][: self.carries]
+        columns = operands[self.carries : self.carries + self.columns]
+        constants = operands[self.carries + self.columns :]
+        results = [np.zeros((self.rows, *line.shape), line.dtype) for line in self.results]
+        replay, count, good = Replay(self.body), 0, True
+        while count < limit and go:
+            row = limit - 1 - count if self.reverse else count
+            status, made = replay.run([*carry, *[x[row] for x in columns], *constants])
+            if status:
+                good = False
+                break
+            carry, count = made[: self.carries], count + 1
+            for result, value in zip(results, made[self.carries :], strict=False):
+                result[row] = value
+            go = made[-1] if self.exits else True
+        go = bool(go) and self.exits
+        return *carry, *results, np.bool_(good), np.bool_(go), np.int64(count)
+
+
+def replay_body(
+    function: LoopFunction, inputs: Sequence[Any], run: Callable[..., Any], asks: bool
+) -> list[Any]:
+    """Run the program of a step on values of any level, and loops in it by `run`.
+
+    Its guards are asked, or are known to hold.
+    """
+    program = function.body
+    values: list[Any] = [*inputs, *[None] * (len(program.lines) - program.inputs)]
+    for number in range(program.inputs, len(program.lines)):
+        line = program.lines[number]
+        if isinstance(line.what, LoopFunction):
+            values[number] = run(line.what, with_values(line.args, values))
+        else:
+            values[number] = compute(line, values)
+    for guard in program.guards if asks else ():
+        if bool(values[guard.place]) is not guard.expected:
+            raise not_recorded("a decision that is another one in another step of a loop")
+    return with_values(list(program.outputs), values)  # type: ignore[no-any-return]
+
+
+def find_dependent(function: LoopFunction, inputs: set[int]) -> tuple[set[int], set[int]]:
+    """Return the arguments of a step, and the lines, that depend on some arguments of the loop.
+
+    Carried values do, if they do in a later step.
+    """
+    before: set[int] = set()
+    lines: set[int] = set()
+    while before != inputs:
+        before, lines = inputs, _find_dependent_lines(function.body, inputs)
+        outputs = function.body.outputs[: function.carries]
+        inputs = inputs | {k for k, place in enumerate(outputs) if place in lines}
+    return inputs, lines
+
+
+def _find_dependent_lines(program: RecordedProgram, inputs: set[int]) -> set[int]:
+    lines, of_loops = set(inputs), dict[int, set[int]]()
+    for number in range(program.inputs, len(program.lines)):
+        line = program.lines[number]
+        if isinstance(line.what, LoopFunction):
+            of_loops[number] = _find_dependent_results(line.what, [x in lines for x in line.args])
+        elif line.what is operator.getitem and line.args[0] in of_loops:
+            lines |= {number} if line.args[1] in of_loops[line.args[0]] else set()
+        elif any(place in lines for place in places((line.args, line.kwargs))):
+            lines.add(number)
+    return lines
+
+
+def _find_dependent_results(function: LoopFunction, given: list[bool]) -> set[int]:
+    """Return which results of a loop depend on the arguments that are marked."""
+    count = len(function.body.outputs) - function.exits
+    inputs, lines = find_dependent(function, {k for k, is_one in enumerate(given[2:]) if is_one})
+    asked = [guard.place for guard in function.body.guards] + function.body.outputs[count:]
+    if any(given[:2]) or any(place in lines for place in asked):
+        return set(range(count + 3))
+    found = {k for k, place in enumerate(function.body.outputs[:count]) if place in lines}
+    return found | {k for k in inputs if k < function.carries}

@@ -1,0 +1,161 @@
+"""Record one step of a loop on symbols, and run the loop on the level of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.arrays.writes.views import twin
+from simpleautodiff.compiled.array.simplify import without_dead
+from simpleautodiff.compiled.loops.loop_function import LoopFunction
+from simpleautodiff.compiled.recording.body_level import BodyLevel, find_example
+from simpleautodiff.compiled.recording.symbols import Symbol, not_recorded
+from simpleautodiff.compiled.recording.trace_program import (
+    RecordedProgram,
+    Ref,
+    places,
+    with_values,
+)
+from simpleautodiff.core.level import Traced, unwrapped
+from simpleautodiff.values.pytree import Rebuild, flatten
+
+ROUNDS = 3  # in which the dtypes of what is carried have to settle
+
+
+class Step(NamedTuple):
+    """A step of a loop: ``carry, y = f(carry, x)``, with a third result if the loop may end."""
+
+    f: Callable[..., Any]
+    reverse: bool = False
+    exits: bool = False
+    every_way: bool = False  # whether decisions may differ from step to step
+
+
+class RecordedLoop(NamedTuple):
+    """A loop that was recorded, the values it is run on, and the structure of its results."""
+
+    function: LoopFunction
+    carry: list[Any]
+    columns: list[Any]
+    constants: list[Any]
+    rebuild_carry: Rebuild
+    rebuild_result: Rebuild
+
+    @property
+    def values(self) -> list[Any]:
+        """What the loop is run on, in the order of the arguments of a step."""
+        return [*self.carry, *self.columns, *self.constants]
+
+
+def record_step(step: Step, carry: Any, xs: Any, rows: int, settings: Any) -> RecordedLoop:
+    """Record one step of a loop, with the carry and one row of the xs as symbols."""
+    (leaves, rebuild_carry), (columns, rebuild_row) = flatten(carry), flatten(xs)
+    leaves, columns = [*map(unwrapped, leaves)], [*map(unwrapped, columns)]
+    first = [_as_number(find_example(leaf)) for leaf in leaves]
+    row = [find_example(column)[-1 if step.reverse else 0] for column in columns]
+    for _ in range(ROUNDS):
+        traced = _trace(step, [*first, *row], (rebuild_carry, rebuild_row), settings)
+        before, after = traced.inputs[: len(leaves)], traced.carry
+        dtypes = [np.result_type(a.dtype, b.dtype) for a, b in zip(before, after, strict=True)]
+        if all(b.dtype == dtype for b, dtype in zip(before, dtypes, strict=True)):
+            break
+        first = [_cast(x, dtype) for x, dtype in zip(first, dtypes, strict=True)]
+    if [(x.dtype, x.shape) for x in before] != [(x.dtype, x.shape) for x in after]:
+        raise not_recorded("a loop whose carried values do not keep their dtype and shape")
+    leaves = [_cast(x, b.dtype) for x, b in zip(leaves, before, strict=True)]
+    given = [*leaves, *columns, *[outer for outer, _ in traced.level.captured.values()]]
+    program = without_dead(traced.level.finish(traced.results, len(traced.inputs)))
+    kept = _find_needed(program, len(leaves))
+    begin, end = len(leaves), sum([k < len(traced.inputs) for k in kept])
+    chosen = [given[k] for k in kept]
+    function = LoopFunction(
+        _keep_inputs(program, kept),
+        begin,
+        end - begin,
+        rows,
+        step.reverse,
+        step.exits,
+        tuple([symbol.concrete for symbol in traced.results]),
+    )
+    return RecordedLoop(
+        function, leaves, chosen[begin:end], chosen[end:], rebuild_carry, traced.rebuild_result
+    )
+
+
+class _Traced(NamedTuple):
+    """A step that was run on symbols."""
+
+    level: BodyLevel
+    inputs: list[Symbol]
+    carry: list[Symbol]
+    results: list[Symbol]  # the carry, the leaves of y, and whether there is a next step
+    rebuild_result: Rebuild
+
+
+def _trace(
+    step: Step, numbers: list[Any], rebuild: tuple[Rebuild, Rebuild], settings: Any
+) -> _Traced:
+    """Run a step on symbols, which have these numbers meanwhile."""
+    level = BodyLevel(settings.estimates, settings.precise)
+    with level:
+        inputs = [level.input(x) for x in numbers]
+
+        def run() -> Any:
+            symbols = iter([twin(symbol) for symbol in inputs])  # which may be written to
+            return step.f(*[build(symbols) for build in rebuild])
+
+        carry, y, *go = level.go_every_way(run) if step.every_way else run()
+        after = [level.own(leaf) for leaf in flatten(carry)[0]]
+        results, rebuild_result = flatten(y)
+        own = [*after, *map(level.own, results), *map(level.own, go)]
+    return _Traced(level, inputs, after, own, rebuild_result)
+
+
+def run_recorded(loop: RecordedLoop, limit: Any, go: Any, run: Callable[..., Any]) -> Any:
+    """Run a recorded loop; return the last carry, the results, and what else the loop tells."""
+    function = loop.function
+    made = run(function, [limit, go, *loop.values])
+    carry = loop.rebuild_carry(iter(made[: function.carries]))
+    ys = loop.rebuild_result(iter(made[function.carries : -3]))
+    return carry, ys, made[-1]
+
+
+def _as_number(x: Any) -> Any:
+    """Return a number as a loop carries it: an integer may be another one in the next step."""
+    if type(x) is float or isinstance(x, (np.ndarray, np.generic)):
+        return x
+    if not isinstance(x, (bool, int, complex)):
+        raise not_recorded(f"a loop that carries {x!r}")
+    return np.asarray(x)[()]
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    """Return a first carried value in the dtype that the later ones have."""
+    if np.result_type(find_example(x)) == dtype:
+        return x
+    return x.astype(dtype) if isinstance(x, Traced) else np.asarray(x, dtype)[()]  # type: ignore[attr-defined]
+
+
+def _find_needed(program: RecordedProgram, carries: int) -> list[int]:
+    """Return the arguments that a program needs; what is carried stays, needed or not."""
+    used = {int(place) for line in program.lines for place in places((line.args, line.kwargs))}
+    used |= {int(place) for place in places(program.outputs)}
+    used |= {int(guard.place) for guard in program.guards}
+    return [k for k in range(program.inputs) if k < carries or k in used]
+
+
+def _keep_inputs(program: RecordedProgram, kept: list[int]) -> RecordedProgram:
+    """Return a program without the arguments that it does not need."""
+    order = [*kept, *range(program.inputs, len(program.lines))]
+    of = {old: Ref(new) for new, old in enumerate(order)}
+    lines = [
+        program.lines[old]._replace(
+            args=with_values(program.lines[old].args, of),
+            kwargs=with_values(program.lines[old].kwargs, of),
+        )
+        for old in order
+    ]
+    guards = [guard._replace(place=of[guard.place]) for guard in program.guards]
+    return RecordedProgram(lines, len(kept), guards, with_values(program.outputs, of))

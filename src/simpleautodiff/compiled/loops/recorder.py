@@ -1,0 +1,151 @@
+"""What loops ask while a function is recorded: to be recorded by one step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.compiled.loops.loop_function import ENDLESS
+from simpleautodiff.compiled.loops.record_loop import (
+    RecordedLoop,
+    Step,
+    record_step,
+    run_recorded,
+)
+from simpleautodiff.compiled.loops.run_loop import DecisionsDifferError, LoopOfRowsError, LoopRunner
+from simpleautodiff.compiled.recording.estimates import Estimates
+from simpleautodiff.compiled.recording.symbols import Symbol
+from simpleautodiff.core.level import Traced
+from simpleautodiff.transforms.snapshots import RECORDER, Steps
+from simpleautodiff.values.pytree import flatten, map_leaves
+
+
+@dataclass(slots=True)
+class LoopLimits:
+    """Which loops are recorded step by step; the results are the same."""
+
+    lines: int = 400  # that all steps of a short loop have together
+    rows: int = 4000  # the same, in a program for one row among many, which has no loops
+
+
+LOOPS = LoopLimits()
+
+
+@contextmanager
+def recording_loops(estimates: Estimates, precise: bool) -> Iterator[None]:
+    """Let loops be recorded by one step meanwhile."""
+    runner = LoopRunner(estimates, precise)
+    token = RECORDER.set(lambda *loop: _record(runner, *loop))
+    try:
+        yield
+    finally:
+        RECORDER.reset(token)
+
+
+def _record(
+    runner: LoopRunner, steps: Steps, state: Any, xs: Any, args: tuple[Any, ...]
+) -> tuple[Any, Any] | None:
+    """Record a loop; None if it is short, or its steps are to be recorded one by one."""
+    record = _record_while if steps.count is None else _record_counted
+    try:
+        try:
+            return record(runner, steps, state, xs, args, False)
+        except DecisionsDifferError:
+            return record(runner, steps, state, xs, args, True)
+    except LoopOfRowsError:
+        raise  # a batch of all rows can take the steps together
+    except Exception:  # whatever it was, the usual way will do it, or say what is wrong
+        return None
+
+
+def _record_while(
+    runner: LoopRunner, steps: Steps, state: Any, xs: Any, args: tuple[Any, ...], every_way: bool
+) -> tuple[Any, Any] | None:
+    goes_on = steps.goes_on
+    if steps.snapshots is not None or goes_on is None:
+        return None
+    runner.estimates.check()
+
+    def f(carry: Any, row: Any) -> Any:
+        after = steps.step(0, carry, None, *args)[0]
+        return after, None, goes_on(after)
+
+    step = Step(f, exits=True, every_way=every_way)
+    recorded = record_step(step, state, None, 0, runner)
+    if not _is_recorded(recorded):
+        return None
+    return run_recorded(recorded, ENDLESS, goes_on(state), runner.run)[0], None
+
+
+def _record_counted(
+    runner: LoopRunner, steps: Steps, state: Any, xs: Any, args: tuple[Any, ...], every_way: bool
+) -> tuple[Any, Any] | None:
+    count = steps.count or 0
+    if count < 2:
+        return None
+    reverse = steps.places is not None and steps.places.step < 0
+    numbers = np.arange(count)[::-1] if reverse else np.arange(count)
+
+    def f(carry: Any, row: Any) -> Any:
+        return steps.step(row[0], carry, row[1], *args)
+
+    step = Step(f, reverse, every_way=every_way)
+    recorded = record_step(step, state, (numbers, xs), count, runner)
+    if not _is_recorded(recorded) or _is_short(recorded, count):
+        return None
+    if steps.snapshots is not None and steps.snapshots < count:
+        return _with_snapshots(runner, step, state, (numbers, xs), count, steps.snapshots)
+    return run_recorded(recorded, count, True, runner.run)[:2]  # type: ignore[no-any-return]
+
+
+def _is_recorded(recorded: RecordedLoop) -> bool:
+    """Tell whether anything in a loop may be another number at another call."""
+    return any(isinstance(x, Traced) for x in recorded.values)
+
+
+def _is_short(recorded: RecordedLoop, count: int) -> bool:
+    """Tell whether a loop is better recorded step by step: its steps are compiled together."""
+    of_rows = any(_is_of_rows(x) for x in recorded.values)
+    return count * recorded.function.steps <= (LOOPS.rows if of_rows else LOOPS.lines)
+
+
+def _is_of_rows(x: Any) -> bool:
+    while isinstance(x, Traced) and not isinstance(x, Symbol):
+        x = x.value
+    return isinstance(x, Symbol) and x.level.rows
+
+
+def _with_snapshots(
+    runner: LoopRunner, step: Step, state: Any, xs: Any, count: int, snapshots: int
+) -> tuple[Any, Any]:
+    """Run a loop of loops, so that the way back keeps the states of the outer one alone.
+
+    Of each inner loop the states are found again when it is gone back over.
+    """
+    length = -(-count // snapshots)
+    whole = count // length
+    cut = whole * length
+    parts = map_leaves(lambda x: np.reshape(x[:cut], (whole, length, *np.shape(x)[1:])), xs)
+    rest = map_leaves(lambda x: x[cut:], xs)
+
+    def run_rest(state: Any) -> tuple[Any, Any]:
+        if cut == count:
+            return state, None
+        return runner.loop(step, state, rest, count - cut)[:2]
+
+    before = None
+    if step.reverse:
+        state, before = run_rest(state)
+    inner = Step(lambda carry, part: runner.loop(step, carry, part, length)[:2], step.reverse)
+    state, ys, _ = runner.loop(inner, state, parts, whole)
+    ys = map_leaves(lambda y: np.reshape(y, (cut, *np.shape(y)[2:])), ys)
+    if not step.reverse:
+        state, before = run_rest(state)
+    if cut == count:
+        return state, ys
+    others = iter(flatten(before)[0])
+    return state, map_leaves(lambda y: np.concatenate([y, next(others)]), ys)

@@ -1,0 +1,359 @@
+"""Run a recorded loop on any level: its derivative is a loop over the derivative of its step.
+
+Each level is left for the one below, on which another loop is run: of a tape, the same loop, with
+the carried values of every step as results, and later one that goes back over them; of jets and
+batches, the loop whose step is the pushforward, or the batched function, of the step. On the level
+of symbols a loop is a line of the program.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.arrays.batch.batch_level import Batch, BatchLevel, unbatch
+from simpleautodiff.compiled.loops.loop_function import (
+    LoopFunction,
+    find_dependent,
+    replay_body,
+)
+from simpleautodiff.compiled.loops.record_loop import Step, record_step, run_recorded
+from simpleautodiff.compiled.recording.body_level import find_example
+from simpleautodiff.compiled.recording.estimates import Estimates
+from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
+from simpleautodiff.compiled.recording.symbols import NotRecordedError, not_recorded
+from simpleautodiff.core.jet import Jet, JetLevel
+from simpleautodiff.core.level import Level, Traced
+from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.tape import Tape
+from simpleautodiff.rules.array.shapes import Bundle
+from simpleautodiff.transforms.arguments import Selection
+from simpleautodiff.transforms.checkpoint import make_primitive, pack, pick
+from simpleautodiff.transforms.grad import run_jets
+from simpleautodiff.transforms.recorded_call import RecordedCall, as_number
+from simpleautodiff.transforms.vmap import vmap
+
+
+class LoopOfRowsError(NotRecordedError):
+    """A loop that stays one cannot be a part of a program for one row among many."""
+
+
+class DecisionsDifferError(NotRecordedError):
+    """A guard that holds in the first step of a loop does not in another one."""
+
+
+class Operands(NamedTuple):
+    """What a loop is run on."""
+
+    limit: Any  # how many steps it takes, at most
+    go: Any  # whether it takes a first one
+    carry: list[Any]
+    columns: list[Any]
+    constants: list[Any]
+
+    @property
+    def inputs(self) -> list[Any]:
+        """What has derivatives."""
+        return [*self.carry, *self.columns, *self.constants]
+
+    def replaced(self, inputs: Sequence[Any], function: LoopFunction) -> Operands:
+        """Return the same with other numbers."""
+        at, end = function.carries, function.carries + function.columns
+        return self._replace(
+            carry=[*inputs[:at]], columns=[*inputs[at:end]], constants=[*inputs[end:]]
+        )
+
+
+class LoopRunner:
+    """Runs loops while a function is recorded."""
+
+    def __init__(self, estimates: Estimates, precise: bool) -> None:
+        self.estimates, self.precise = estimates, precise
+
+    def loop(
+        self, step: Step, carry: Any, xs: Any, rows: int, limit: Any = None, go: Any = True
+    ) -> tuple[Any, Any, Any]:
+        """Record a step and run the loop; return the last carry, the results, and the steps."""
+        recorded = record_step(step, carry, xs, rows, self)
+        return run_recorded(recorded, rows if limit is None else limit, go, self.run)  # type: ignore[no-any-return]
+
+    def run(self, function: LoopFunction, operands: Sequence[Any]) -> list[Any]:
+        """Run a loop on the highest level among what it is given."""
+        limit, go, *inputs = operands
+        given = Operands(limit, go, [], [], []).replaced(inputs, function)
+        levels = [x.level for x in operands if isinstance(x, Traced)]
+        if not levels:
+            return list(function(*operands))
+        level = max(levels, key=lambda level: level.number)
+        if isinstance(level, SymbolLevel):
+            return self._on_symbols(level, function, operands)
+        if isinstance(level, Tape):
+            return self._on_tape(level, function, given)
+        if isinstance(level, JetLevel):
+            return self._on_jets(level, function, given)
+        if isinstance(level, BatchLevel):
+            return self._on_batches(level, function, given)
+        raise not_recorded("a loop under this transformation")
+
+    # Symbols. -------------------------------------------------------------------------------------
+
+    def _on_symbols(
+        self, level: SymbolLevel, function: LoopFunction, operands: Sequence[Any]
+    ) -> list[Any]:
+        """Record the loop as one line, with a line for each of its results."""
+        if level.rows:
+            raise LoopOfRowsError("a loop that each row takes for itself")
+        decides = bool(function.body.guards) or function.exits
+        if decides:
+            self.estimates.check()
+        if not decides and self.estimates.estimate():
+            value = function.estimate()
+        else:
+            value = function(*map(find_example, operands))
+        if not value[-3]:
+            raise DecisionsDifferError("a decision is another one in another step of a loop")
+        whole = level.record(function, tuple(operands), {}, value)
+        made: list[Any] = [
+            level.record(operator.getitem, (whole, k), {}, part) for k, part in enumerate(value)
+        ]
+        good, more, _ = made[-3:]
+        if function.body.guards:
+            bits = [guard.expected for guard in function.body.guards]
+            level.note_guard(good, int("".join(map(str, map(int, bits))), 2))
+        if function.exits and function.results:
+            level.note_guard(np.logical_not(more), function.rows)
+        return made
+
+    # Tapes. ---------------------------------------------------------------------------------------
+
+    def _on_tape(self, level: Tape, function: LoopFunction, given: Operands) -> list[Any]:
+        """Record the loop as one node between a bundle of arguments and one of results."""
+        rows = _find_rows(function, given) if function.exits else function.rows
+        inputs = given.inputs
+        own = [k for k, x in enumerate(inputs) if _is_on(x, level) and is_smooth(x)]
+        values = [x.value if _is_on(x, level) else x for x in inputs]
+        lower = given.replaced(values, function)
+        limit = rows if function.exits else given.limit
+        made = self.run(function.keeping_states(rows), _as_list(lower._replace(limit=limit)))
+        count = function.carries + len(function.results)
+        results, states = made[:count], made[count : count + function.carries]
+        smooth = [k for k, x in enumerate(results) if is_smooth(x)]
+        limit = made[-1] if function.exits else given.limit
+        back = _Back(self, function, lower, (states, rows, limit), own, smooth)
+        likes = list(results)
+
+        def rule(_v: Bundle, x: Bundle) -> Linear:
+            return Linear(
+                lambda dot: self._push(function, lower, own, smooth, dot),
+                lambda bar: back.pull(bar, likes),
+            )
+
+        bundle = level.record(
+            pack(len(own)), tuple([inputs[k] for k in own]), Bundle(tuple([values[k] for k in own]))
+        )
+        node = level.record(
+            make_primitive("loop", (rule,)),
+            (bundle,),
+            Bundle(tuple([results[k] for k in smooth])),
+        )
+        for place, k in enumerate(smooth):
+            results[k] = level.record(pick(place, len(smooth)), (node,), results[k])
+        return [*results, *made[-3:]]
+
+    def _push(
+        self, function: LoopFunction, given: Operands, own: list[int], smooth: list[int], dot: Any
+    ) -> Bundle:
+        """Return the tangents of the results, given those of some arguments."""
+        level, inputs = JetLevel(1), given.inputs
+        for k, tangent in zip(own, dot.entries, strict=True):
+            inputs[k] = Jet(inputs[k], [tangent], level)
+        with level:
+            made = self.run(function, _as_list(given.replaced(inputs, function)))
+        entries = [made[k] for k in smooth]
+        return Bundle(tuple([x.higher[0] if _is_on(x, level) else ZERO for x in entries]))
+
+    # Jets. ----------------------------------------------------------------------------------------
+
+    def _on_jets(self, level: JetLevel, function: LoopFunction, given: Operands) -> list[Any]:
+        """Run the loop whose step is the pushforward of the step."""
+        inputs, at = given.inputs, function.carries
+        values = [x.value if _is_on(x, level) else x for x in inputs]
+        moving = [k for k, x in enumerate(inputs) if is_smooth(x) and (k < at or _is_on(x, level))]
+        higher = {k: _derivatives(inputs[k], level) for k in moving}
+        end = at + function.columns
+
+        def f(carry: Any, xs: Any) -> Any:
+            now = [*carry[0], *xs[0], *values[end:]]
+            terms = {**higher, **carry[1], **xs[1]}
+            made, orders = _push_step(self.run, function, now, moving, terms, level.order)
+            smooth = {k: [order[k] for order in orders] for k in orders[0]}
+            after = made[:at], {k: smooth.get(k, _zeros(made[k], level.order)) for k in carry[1]}
+            stop = at + len(function.results)
+            ys = made[at:stop], {k: smooth[k] for k in smooth if k >= at}
+            return after, ys, *made[stop:]
+
+        carry, ys, count = self.loop(
+            Step(f, function.reverse, function.exits),
+            (values[:at], {k: higher[k] for k in moving if k < at}),
+            (values[at:end], {k: higher[k] for k in moving if at <= k < end}),
+            function.rows,
+            given.limit,
+            given.go,
+        )
+        made = [*carry[0], *ys[0]]
+        for k, derivatives in {**carry[1], **ys[1]}.items():
+            made[k] = Jet(made[k], list(derivatives), level)
+        return [*made, True, False, count]
+
+    # Batches. -------------------------------------------------------------------------------------
+
+    def _on_batches(self, level: BatchLevel, function: LoopFunction, given: Operands) -> list[Any]:
+        """Run the loop whose step is the batched step; what does not differ is not batched."""
+        program, at = function.body, function.carries
+        batched = {k for k, x in enumerate(given.inputs) if _is_on(x, level)}
+        batched, lines = find_dependent(function, batched)
+        decisions = [guard.place for guard in program.guards]
+        decisions += program.outputs[len(program.outputs) - function.exits :]
+        if any(isinstance(x, Traced) and x.level is level for x in (given.limit, given.go)) or any(
+            place in lines for place in decisions
+        ):
+            raise not_recorded("a loop whose examples take different ways")
+        in_axes = tuple([0 if k in batched else None for k in range(program.inputs)])
+        out_axes = tuple([0 if place in lines else None for place in program.outputs])
+        step = vmap(
+            lambda *xs: tuple(replay_body(function, xs, self.run, asks=True)), in_axes, out_axes
+        )
+        carry = [unbatch(x, 0, level) if k in batched else x for k, x in enumerate(given.carry)]
+        columns = [np.moveaxis(x.value, 0, 1) if _is_on(x, level) else x for x in given.columns]
+        constants = [x.value if _is_on(x, level) else x for x in given.constants]
+        stop = at + len(function.results)
+
+        def f(carry: Any, row: Any) -> Any:
+            made = step(*carry, *row, *constants)
+            return list(made[:at]), list(made[at:stop]), *made[stop:]
+
+        after, ys, count = self.loop(
+            Step(f, function.reverse, function.exits),
+            carry, columns, function.rows, given.limit, given.go,
+        )  # fmt: skip
+        ys = [np.moveaxis(y, 1, 0) if out_axes[at + k] == 0 else y for k, y in enumerate(ys)]
+        made = [Batch(x, level) if axis == 0 else x
+                for x, axis in zip([*after, *ys], out_axes, strict=False)]  # fmt: skip
+        return [*made, True, False, count]
+
+
+class _Back:
+    """The way back over a loop, from adjoints of its results to those of its arguments."""
+
+    def __init__(
+        self,
+        runner: LoopRunner,
+        function: LoopFunction,
+        given: Operands,
+        kept: tuple[list[Any], int, Any],
+        own: list[int],
+        smooth: list[int],
+    ) -> None:
+        self.runner, self.function, self.given = runner, function, given
+        self.states, self.count, self.limit = kept  # the states, room for how many, how many
+        self.own = own  # the arguments whose adjoints are asked for
+        self.smooth = smooth  # the results that have adjoints
+        at = function.carries
+        self.carried = [k for k in range(at) if is_smooth(given.carry[k]) and k in smooth]
+        self.columns = [k for k in own if at <= k < at + function.columns]
+        self.constants = [k for k in own if k >= at + function.columns]
+
+    def pull(self, bar: Any, likes: list[Any]) -> Bundle:
+        """Return the adjoints of the arguments."""
+        at = self.function.carries
+        bars = dict(zip(self.smooth, bar.entries, strict=True))
+        seeds = {k: as_number(bars[k], likes[k]) for k in self.smooth}
+        inputs = self.given.inputs
+        totals = {k: as_number(None, inputs[k]) for k in self.constants}
+        (carry, totals), rows, _ = self.runner.loop(
+            Step(self._step, not self.function.reverse),
+            ({k: seeds[k] for k in self.carried}, totals),
+            (self.states, self.given.columns, {k: x for k, x in seeds.items() if k >= at}),
+            self.count,
+            self.limit,
+        )
+        return Bundle(tuple([{**carry, **rows, **totals}.get(k, ZERO) for k in self.own]))
+
+    def _step(self, state: Any, row: Any) -> Any:
+        """Go one step back."""
+        (bars, totals), (carry, xs, of_results) = state, row
+        inputs = [*carry, *xs, *self.given.constants]
+        moving = [*self.carried, *self.columns, *self.constants]
+        seeds = {**bars, **of_results}
+
+        def f(*numbers: Any) -> Any:
+            now = list(inputs)
+            for k, number in zip(moving, numbers, strict=True):
+                now[k] = number
+            made = replay_body(self.function, now, self.runner.run, asks=False)
+            return [made[k] for k in seeds]
+
+        recorded = RecordedCall(f, Selection(tuple([inputs[k] for k in moving])))
+        pairs = list(zip(recorded.result, seeds.values(), strict=True))
+        adjoints = recorded.sweep_back(pairs)
+        found = dict(zip(moving, adjoints, strict=True))
+        numbers = {k: as_number(x, inputs[k]) for k, x in found.items()}
+        added = {
+            k: total if found[k] is None or found[k] is ZERO else total + numbers[k]
+            for k, total in totals.items()
+        }
+        return ({k: numbers[k] for k in bars}, added), {k: numbers[k] for k in self.columns}
+
+
+def _push_step(
+    run: Any, function: LoopFunction, inputs: list[Any], moving: list[int], terms: Any, order: int
+) -> tuple[list[Any], list[dict[int, Any]]]:
+    """Return what a step gives, and of what is smooth the derivatives of every order."""
+    level = JetLevel(order)
+    jets = tuple([Jet(inputs[k], list(terms[k]), level) for k in moving])
+    smooth: list[int] = []
+
+    def f(*numbers: Any) -> Any:
+        now = list(inputs)
+        for k, number in zip(moving, numbers, strict=True):
+            now[k] = number
+        made = replay_body(function, now, run, asks=True)
+        smooth[:] = [k for k, x in enumerate(made) if is_smooth(x)]
+        return [made[k] for k in smooth], made
+
+    values, orders, made = run_jets(f, Selection(jets), level, has_aux=True)
+    assert len(values) == len(smooth)
+    return made, [dict(zip(smooth, order, strict=True)) for order in orders]
+
+
+def _find_rows(function: LoopFunction, given: Operands) -> int:
+    """Return for how many steps there shall be room: a power of 2, so that calls have it too."""
+    steps = int(function(*map(find_example, _as_list(given)))[-1])
+    return max(16, 1 << (steps - 1).bit_length() if steps else 0)
+
+
+def _as_list(given: Operands) -> list[Any]:
+    return [given.limit, given.go, *given.inputs]
+
+
+def _is_on(x: Any, level: Level) -> bool:
+    return isinstance(x, Traced) and x.level is level
+
+
+def is_smooth(x: Any) -> bool:
+    """Tell whether a number may have derivatives."""
+    number = find_example(x)
+    return type(number) is float or np.result_type(number).kind in "fc"
+
+
+def _derivatives(x: Any, level: JetLevel) -> list[Any]:
+    if not _is_on(x, level):
+        return _zeros(x, level.order)
+    return [as_number(x.nth(n), x.value) for n in range(1, level.order + 1)]
+
+
+def _zeros(x: Any, order: int) -> list[Any]:
+    return [as_number(None, x)] * order

@@ -1,0 +1,122 @@
+"""The level on which one step of a loop is recorded, above all others.
+
+Whatever is used in the step and is lower (nodes of a derivative, batches, symbols of the function
+around) becomes an argument of the program, so that the program can be run on any level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, final
+
+import numpy as np
+
+from simpleautodiff.arrays.batch.batch_level import Batch
+from simpleautodiff.compiled.recording.estimates import Estimates
+from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
+from simpleautodiff.compiled.recording.symbols import Symbol, not_recorded
+from simpleautodiff.core.level import Traced, unwrapped
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.rules.branches import where
+from simpleautodiff.rules.row import TABLE
+from simpleautodiff.values.pytree import map_leaves, matching_leaves
+
+WAYS = 16  # through a step that is recorded with all of them
+
+
+@final
+class BodyLevel(SymbolLevel):
+    """The level of one step of a loop; its program is replayed, so it has derivatives."""
+
+    selects = True  # `cond` computes both ways and chooses, as the next step may go the other
+
+    def __init__(self, estimates: Estimates, precise: bool) -> None:
+        super().__init__(precise=precise, estimates=estimates)
+        self._way: list[bool] | None = None  # how decisions are made, if every way is gone
+        self._decisions: dict[Any, Any] = {}  # the conditions that were asked on this way
+
+    def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
+        """Run a row, with what is lower as an argument; it is kept as it is, with its rules."""
+        return self.run_row(primitive, self._take_in(args))
+
+    def answer(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Apply a function that has no derivative."""
+        return super().answer(function, self._take_in(tuple(args)), self._take_in(kwargs))
+
+    def guard(self, truth: Any, number: int | None = None) -> bool:
+        """Let the code go by a bool, which has to be the same in every step."""
+        if number is not None:
+            raise not_recorded("an integer by which a step of a loop goes")
+        if self._way is None or not isinstance(truth, Symbol):
+            return super().guard(truth)
+        self._decisions.setdefault(truth.place, truth)
+        at = list(self._decisions).index(truth.place)
+        return self._way[at] if at < len(self._way) else True
+
+    def go_every_way(self, f: Callable[[], Any]) -> Any:
+        """Run a function for every way that its decisions may go; choose among what it gives."""
+        return self._go_on(f, [], iter(range(WAYS)))
+
+    def _go_on(self, f: Callable[[], Any], way: list[bool], runs: Iterator[int]) -> Any:
+        """Go all ways that begin like this one."""
+        if next(runs, None) is None:
+            raise not_recorded(f"a step of a loop with more than {WAYS} ways through it")
+        self._way, self._decisions = way, {}
+        try:
+            made = f()
+            conditions = list(self._decisions.values())
+        finally:
+            self._way = None
+        taken = [*way, *[True] * (len(conditions) - len(way))]
+        for at in range(len(conditions) - 1, len(way) - 1, -1):
+            made = choose(conditions[at], made, self._go_on(f, [*taken[:at], False], runs))
+        return made
+
+    def capture(self, x: Any) -> Symbol:
+        """Return what stands here for a value of a lower level: a further argument."""
+        if id(x) not in self.captured:
+            self.captured[id(x)] = x, self.input(find_example(x))
+        return self.captured[id(x)][1]
+
+    def own(self, x: Any) -> Symbol:
+        """Return a result as a symbol of this level."""
+        x = unwrapped(x)
+        if isinstance(x, Traced):
+            return x if isinstance(x, Symbol) and x.level is self else self.capture(x)
+        number = np.asarray(x)[()]
+        return self.record(TABLE["pos"], (number,), {}, number)
+
+    def _take_in(self, tree: Any) -> Any:
+        return map_leaves(
+            lambda x: self.capture(x) if isinstance(x, Traced) and x.level is not self else x, tree
+        )
+
+    def _own(self, symbol: Any) -> Symbol:
+        return symbol if symbol.level is self else self.capture(symbol)
+
+
+def find_example(x: Any) -> Any:
+    """Return the number or array of a node, as it is in this call; of a batch, its first one."""
+    batches, x = 0, unwrapped(x)
+    while isinstance(x, Traced):
+        batches += type(x) is Batch
+        x = x.concrete if isinstance(x, Symbol) else x.value
+        x = unwrapped(x)
+    return x[(0,) * batches] if batches else x
+
+
+def choose(condition: Any, yes: Any, no: Any) -> Any:
+    """Return one of two structures, number by number."""
+    others = iter(matching_leaves(no, yes, "what a step gives if it decides otherwise"))
+
+    def choose_leaf(x: Any) -> Any:
+        y = next(others)
+        if x is y:
+            return x
+        if np.result_type(find_example(x), find_example(y)).kind == "b":
+            return np.logical_or(
+                np.logical_and(condition, x), np.logical_and(np.logical_not(condition), y)
+            )
+        return where(condition, unwrapped(x), unwrapped(y))
+
+    return map_leaves(choose_leaf, yes)

@@ -1,0 +1,70 @@
+"""Views are taken where they are used: what a loop keeps for the way back is arrays, not parts.
+
+Reverse mode needs `x[1:]` and `y[:-1]` of every step again. As results of a step they would be
+copies, one for each step; taken again from `x` and `y`, which are there anyway, they cost nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+from simpleautodiff.compiled.recording.trace_program import (
+    Line,
+    RecordedProgram,
+    Ref,
+    places,
+    with_values,
+)
+from simpleautodiff.rules.array.indexing import is_basic
+from simpleautodiff.rules.row import TABLE
+
+FAR = 16  # lines from a view to where it is used, from which on it is taken again
+_GETITEM, _SET_ITEM, _SCATTER, _ADD = (
+    TABLE[name] for name in ("getitem", "set_item", "scatter", "add")
+)
+
+
+def take_views_late(recorded: RecordedProgram) -> RecordedProgram:
+    """Return a program in which parts of arrays are taken again where they are used later."""
+    views = _find_views(recorded)
+    lines: list[Line] = []
+    of: dict[int, Ref] = {}
+    for number, line in enumerate(recorded.lines):
+        known = {place: of[place] for place in places((line.args, line.kwargs))}
+        for place in known:
+            if place in views and number - place > FAR:
+                view = recorded.lines[place]
+                known[place] = Ref(len(lines))
+                lines.append(view._replace(args=with_values(view.args, of)))
+        of[number] = Ref(len(lines))
+        kwargs = with_values(line.kwargs, known) if line.kwargs else line.kwargs
+        lines.append(line._replace(args=with_values(line.args, known), kwargs=kwargs))
+    guards = [guard._replace(place=of[guard.place]) for guard in recorded.guards]
+    return RecordedProgram(lines, recorded.inputs, guards, with_values(recorded.outputs, of))
+
+
+def _find_views(recorded: RecordedProgram) -> set[int]:
+    """Return the lines that are parts of arrays which stay as they are, and are kept anyway."""
+    lines, changed = recorded.lines, _find_changed(recorded.lines)
+    found = set()
+    for number, line in enumerate(lines):
+        if line.what is _GETITEM and type(line.args[0]) is Ref and is_basic(line.args[1]):
+            base = line.args[0]
+            half = 2 * math.prod(line.shape) >= math.prod(lines[base].shape)
+            kept = base < recorded.inputs or half
+            if kept and base not in changed and next(places(line.args[1]), None) is None:
+                found.add(number)
+    return found
+
+
+def _find_changed(lines: list[Line]) -> set[int]:
+    """Return the arrays whose memory others take over: written to, or added to in places."""
+    changed: set[int] = set()
+    for line in lines:
+        if line.what is _SET_ITEM:
+            changed |= {*places(line.args[:1])}
+        elif line.what is _ADD:
+            refs = [*places(line.args)]
+            if any([lines[place].what is _SCATTER for place in refs]):
+                changed |= {*refs}
+    return changed

@@ -1,0 +1,256 @@
+"""A program with loops as calls of bodies: what stands between two loops is one body.
+
+The programs of steps are written into that of the function: a row of a column is a place in memory
+that moves on with every step, and what is carried has a place of its own, to which the new values
+are moved after each step.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.compiled.array.simplify import without_dead
+from simpleautodiff.compiled.array.view_accesses import View, whole
+from simpleautodiff.compiled.loops.loop_function import LoopFunction
+from simpleautodiff.compiled.recording.trace_program import (
+    Guard,
+    Line,
+    RecordedProgram,
+    Ref,
+    places,
+    with_values,
+)
+from simpleautodiff.compiled.rolled.limits import ROLLING
+from simpleautodiff.compiled.rolled.rolled_program import (
+    BodyCall,
+    Given,
+    LineCall,
+    LoopBegin,
+    LoopEnd,
+    Move,
+    NotRolledError,
+    RolledProgram,
+    Row,
+)
+from simpleautodiff.compiled.rolled.single_lines import alone, can_compile
+
+BOOL, INTEGER = np.dtype(np.bool_), np.dtype(np.int64)
+
+
+def roll_loops(recorded: RecordedProgram, precise: bool) -> RolledProgram:
+    """Return a program with loops as calls of bodies."""
+    rolling = _RollingLoops(precise)
+    recorded = without_dead(recorded)
+    inputs = [rolling.new(line.shape, line.dtype) for line in recorded.lines[: recorded.inputs]]
+    part = _Part(rolling, recorded, inputs, is_outermost=True)
+    outputs = [Ref(part.number(x)) if type(x) is Ref else x for x in recorded.outputs]
+    flat = RecordedProgram(rolling.lines, recorded.inputs, recorded.guards, outputs)
+    return RolledProgram(flat, rolling.bodies, rolling.calls, {}, rolling.rows, rolling.constants)
+
+
+class _RollingLoops:
+    """The lines, bodies and calls of all programs together."""
+
+    def __init__(self, precise: bool) -> None:
+        self.precise = precise
+        self.lines: list[Line] = []
+        self.bodies: list[RecordedProgram] = []
+        self.calls: list[Any] = []
+        self.rows: dict[int, Row] = {}
+        self.constants: dict[int, Any] = {}
+        self.loops = 0
+
+    def new(self, shape: tuple[int, ...], dtype: Any) -> int:
+        """Return the number of a new place."""
+        self.lines.append(Line(None, (), {}, shape, dtype))
+        return len(self.lines) - 1
+
+    def constant(self, value: Any, dtype: Any = None) -> int:
+        """Return the place of what is the same at every call."""
+        array = np.ascontiguousarray(value, dtype).reshape(np.shape(value))
+        number = self.new(array.shape, array.dtype)
+        self.constants[number] = array
+        return number
+
+    def row(self, of: int, loop: int) -> int:
+        """Return the place of the row of an array that a step of a loop is at."""
+        line = self.lines[of]
+        number = self.new(line.shape[1:], line.dtype)
+        self.rows[number] = Row(of, loop)
+        return number
+
+    def move(self, to: int, by: int) -> None:
+        """Move elements."""
+        self.calls.append(Move(False, self.view(to), self.view(by)))
+
+    def view(self, number: int) -> View:
+        """Return all elements of a place."""
+        return whole(number, self.lines[number].shape)
+
+
+class _Part:
+    """The program of the function, or of a step of a loop, as calls."""
+
+    def __init__(
+        self,
+        rolling: _RollingLoops,
+        program: RecordedProgram,
+        inputs: list[int],
+        is_outermost: bool = False,
+    ) -> None:
+        self.rolling, self.program, self.is_outermost = rolling, program, is_outermost
+        self.numbers: dict[int, int] = dict(enumerate(inputs))
+        self.made: set[int] = set()  # places that bodies of this part write
+        self._several: dict[int, list[int]] = {}  # what loops gave
+        self._waiting: list[int] = []  # lines of the next body
+        self._last = self._find_last_uses()
+        self._asked = 0  # guards that are in a body by now
+        for number in range(program.inputs, len(program.lines)):
+            self._take(number)
+        self._end_body(len(program.lines))
+
+    def number(self, place: Any) -> int:
+        """Return the place of a line."""
+        return self.numbers[place]
+
+    def _find_last_uses(self) -> dict[int, int]:
+        last: dict[int, int] = {}
+        for number, line in enumerate(self.program.lines):
+            for place in places((line.args, line.kwargs)):
+                last[place] = number
+        for place in places(self.program.outputs):
+            last[place] = len(self.program.lines)
+        return last
+
+    def _take(self, number: int) -> None:
+        line = self.program.lines[number]
+        if line.what is operator.getitem and line.args[0] in self._several:
+            self.numbers[number] = self._several[line.args[0]][line.args[1]]
+        elif isinstance(line.what, LoopFunction):
+            self._end_body(number)
+            self._several[number] = self._write_loop(line.what, line.args)
+        elif not can_compile(alone(self.program.lines, number), self.rolling.precise):
+            self._call_numpy(number, line)
+        else:
+            if len(self._waiting) >= ROLLING.long:
+                self._end_body(number)
+            self._waiting.append(number)
+
+    def _call_numpy(self, number: int, line: Line) -> None:
+        if not self.is_outermost:
+            raise NotRolledError(f"{line.name} is computed by NumPy")
+        self._end_body(number)
+        place = self.rolling.new(line.shape, line.dtype)
+        of = {ref: Ref(self.numbers[ref]) for ref in places((line.args, line.kwargs))}
+        args, kwargs = with_values(line.args, of), with_values(line.kwargs, of)
+        self.rolling.lines[place] = line._replace(args=args, kwargs=kwargs)
+        self.rolling.calls.append(LineCall(place, [int(ref) for ref in of.values()]))
+        self.numbers[number] = place
+
+    # Bodies. --------------------------------------------------------------------------------------
+
+    def _end_body(self, stop: int) -> None:
+        """Make a body of the lines that wait, and of the guards that are known by now."""
+        inside, before = self._waiting, self._asked
+        self._waiting = []
+        guards = self._take_guards(stop)
+        results = [n for n in inside if self._last.get(n, -1) >= stop or self._is_asked_later(n)]
+        if not results and not guards:
+            return
+        program = self.program
+        needed = [
+            p for n in inside for p in places((program.lines[n].args, program.lines[n].kwargs))
+        ]
+        outside = dict.fromkeys([p for p in [*needed, *[g.place for g in guards]]
+                                 if p in self.numbers])  # fmt: skip
+        of = {place: Ref(k) for k, place in enumerate([*outside, *inside])}
+        lines = [
+            Line(None, (), {}, program.lines[p].shape, program.lines[p].dtype) for p in outside
+        ]
+        for n in inside:
+            line = program.lines[n]
+            args, kwargs = with_values(line.args, of), with_values(line.kwargs, of)
+            lines.append(line._replace(args=args, kwargs=kwargs))
+        asked = [guard._replace(place=of[guard.place]) for guard in guards]
+        body = RecordedProgram(lines, len(outside), asked, [of[n] for n in results])
+        for n in results:
+            self.numbers[n] = self.rolling.new(program.lines[n].shape, program.lines[n].dtype)
+        made = [self.numbers[n] for n in results]
+        self.made.update(made)
+        given = [Given(self.rolling.view(self.numbers[place])) for place in outside]
+        self.rolling.calls.append(BodyCall(len(self.rolling.bodies), given, made, before))
+        self.rolling.bodies.append(body)
+
+    def _take_guards(self, stop: int) -> list[Guard]:
+        guards = self.program.guards
+        begin = self._asked
+        while self._asked < len(guards) and guards[self._asked].place < stop:
+            self._asked += 1
+        return guards[begin : self._asked]
+
+    def _is_asked_later(self, number: int) -> bool:
+        return any(guard.place == number for guard in self.program.guards[self._asked :])
+
+    # Loops. ---------------------------------------------------------------------------------------
+
+    def _write_loop(self, function: LoopFunction, args: tuple[Any, ...]) -> list[int]:
+        """Write a loop; return the places of all that it gives."""
+        rolling, body = self.rolling, function.body
+        limit, go, *operands = args
+        loop, rolling.loops = rolling.loops, rolling.loops + 1
+        given = [self._find(x, line.dtype) for x, line in zip(operands, body.lines, strict=False)]
+        cells = [rolling.new(line.shape, line.dtype) for line in body.lines[: function.carries]]
+        for cell, first in zip(cells, given, strict=False):
+            rolling.move(cell, first)
+        end = function.carries + function.columns
+        rows = [rolling.row(x, loop) for x in given[function.carries : end]]
+        results = [rolling.new((function.rows, *line.shape), line.dtype)
+                   for line in function.results]  # fmt: skip
+        good, more = rolling.new((), BOOL), rolling.new((), BOOL)
+        count = rolling.new((), INTEGER)
+        for result in results if function.exits or type(limit) is Ref else ():
+            zero = np.zeros((), rolling.lines[result].dtype)
+            rolling.calls.append(Move(False, rolling.view(result), zero))
+        begin = LoopBegin(
+            loop,
+            self._find(limit, INTEGER),
+            self._find(go, BOOL),
+            (good, more, count),
+            results,
+            function.reverse,
+        )
+        at = len(rolling.calls)
+        rolling.calls.append(begin)
+        part = _Part(rolling, body, [*cells, *rows, *given[end:]])
+        self._finish_step(function, part, cells, results, loop)
+        if function.exits:
+            rolling.calls[at] = begin._replace(next=part.number(body.outputs[-1]))
+        kept = [begin.limit, good, more, count, *cells, *results, *given]
+        rolling.calls.append(LoopEnd(loop, kept))
+        return [*cells, *results, good, more, count]
+
+    def _find(self, x: Any, dtype: Any) -> int:
+        return self.numbers[x] if type(x) is Ref else self.rolling.constant(x, dtype)
+
+    def _finish_step(
+        self, function: LoopFunction, part: _Part, cells: list[int], results: list[int], loop: int
+    ) -> None:
+        """Put what a step gives where it belongs."""
+        outputs = [part.number(place) for place in function.body.outputs]
+        rolling = self.rolling
+        for made, result in zip(outputs[function.carries :], results, strict=False):
+            if made in part.made and made not in rolling.rows:
+                rolling.rows[made] = Row(result, loop)  # it is computed where it belongs
+            else:
+                rolling.move(rolling.row(result, loop), made)
+        after = outputs[: function.carries]
+        for k, made in enumerate(after):
+            if made in cells and made != cells[k]:  # which may be another value by then
+                after[k] = rolling.new(rolling.lines[made].shape, rolling.lines[made].dtype)
+                rolling.move(after[k], made)
+        for cell, made in zip(cells, after, strict=True):
+            if made != cell:
+                rolling.move(cell, made)

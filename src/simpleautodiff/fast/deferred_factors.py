@@ -1,0 +1,103 @@
+"""Numbers that wait beside large arrays, and slopes that are computed in blocks: passes saved."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.linear import Linear, PartialAdjoint, pull
+from simpleautodiff.core.node import Node
+from simpleautodiff.core.primitive import TABLE
+from simpleautodiff.fast.cache_blocks import blocks
+from simpleautodiff.fast.limits import LIMITS
+from simpleautodiff.fast.memory_pool import POOL, compute_pooled
+
+ROOM = {4: 2.0**16, 8: 2.0**32, 16: 2.0**32}  # numbers up to this, and over 1 by it, can wait
+
+
+class Scaled:
+    """A large array and the number that it is still to be multiplied by: an adjoint on its way.
+
+    Most numbers meet another before the array is needed; multiplying them is one pass less.
+    """
+
+    __slots__ = ("array", "factor")
+    __array_ufunc__ = None  # an array leaves the sum to this class
+
+    def __init__(self, array: Any, factor: float) -> None:
+        self.array = array
+        self.factor = factor
+
+    def __add__(self, other: Any) -> Any:
+        return self.array * self.factor + other
+
+    __radd__ = __add__
+
+
+def multiply_by_blocks(
+    node: Node, k: int, adjoint: Any, values: tuple[Any, ...], product: Any
+) -> Any | None:
+    """Multiply an adjoint by a slope that has to be computed, in blocks that the caches hold.
+
+    The product goes into an array that is free for it, if there is one. None says that the slope is
+    no array, or one that is there already, or not one of each number.
+    """
+    primitive = node.primitive
+    assert primitive is not None
+    given = (node.value, *values)
+    if TABLE.get(primitive.name) is not primitive or primitive.arrays or primitive.settings:
+        return None
+    if not adjoint.ndim or not all(
+        [same_layout(x, adjoint) or type(x) is float or type(x) is int for x in given]
+    ):
+        return None
+    part, masks = None, []  # a product of which only some elements exist, and which of each block
+    for block in blocks(adjoint, LIMITS.block):
+        v, *xs = [x[block] if type(x) is np.ndarray else x for x in given]
+        slope = primitive.partial(k, v, tuple(xs))
+        part = pull(slope, adjoint[block]) if isinstance(slope, Linear) else None
+        if isinstance(part, PartialAdjoint):
+            masks.append((block, part.mask))
+        elif type(slope) is not np.ndarray or slope is v or any([slope is x for x in xs]):
+            return None
+        if product is None:
+            product = POOL.empty_like(adjoint)
+        if part is None:
+            np.multiply(adjoint[block], slope, out=product[block])
+        else:
+            product[block] = part.array
+    if part is None:
+        return product
+    whole = np.empty(product.shape, np.bool_)
+    for block, mask in masks:
+        whole[block] = mask
+    return part.like(product, whole)
+
+
+def scale(array: Any, factor: float, spare: bool = False) -> Any:
+    """Multiply by a number that has waited; in place, if nobody needs the array again."""
+    if factor == 1:
+        return array
+    return (
+        np.multiply(array, factor, out=array)
+        if spare
+        else compute_pooled(operator.mul, array, factor)
+    )
+
+
+def can_defer(factor: float, array: Any) -> bool:
+    """Tell whether a number may be multiplied later: no element gets too large or small by it.
+
+    The array may be multiplied by the ratio of two such numbers, for which float16 has no room.
+    """
+    most = ROOM.get(array.dtype.itemsize, 1.0) if array.dtype.kind == "f" else 1.0
+    return 1 / most < abs(factor) < most
+
+
+def same_layout(a: Any, b: Any) -> bool:
+    """Tell whether two arrays have the same shape and kind."""
+    if type(a) is not np.ndarray or type(b) is not np.ndarray:
+        return False
+    return a.shape == b.shape and a.dtype is b.dtype

@@ -1,0 +1,279 @@
+"""How adjoints of NumPy's numbers go back through the commonest rows: a function for each.
+
+What a row says is written with recorded operations, so that it can be differentiated again. Where
+all is plain the same is a few calls of NumPy. Each function here carries the adjoint of a node back
+to its arguments, and tells whether it could; if not, that is done by the rules of the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from simpleautodiff.core.node import Constant, Node
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.fast.faster_values import is_basic, spread_sum
+
+NUMPY = {np.ndarray, np.float64}
+REALS = {*NUMPY, float, int}
+
+
+class Sweep(Protocol):
+    """What is asked of a sweep: the adjoints by index, and which of them nobody else has."""
+
+    bar: list[Any]
+    owned: set[int]
+
+    def add(self, arg: Node, term: Any) -> None:
+        """Add a contribution to the adjoint of an argument."""
+
+    def own(self, arg: Node, adjoint: Any) -> Any:
+        """Return the adjoint of an argument, to be added to in place; None if that cannot be."""
+
+    def needs_masks(self, arg: Node) -> bool:
+        """Tell whether structural zeros in the adjoint of an argument have to be told apart."""
+
+
+Pull = Callable[[Sweep, Node, Any], bool]
+
+
+def pull_add(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Carry an adjoint back through x + y."""
+    a, b = node.args
+    if type(a) is Node:
+        sweep.add(a, adjoint)
+    if type(b) is Node:
+        sweep.add(b, adjoint)
+    return True
+
+
+def pull_sub(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Carry an adjoint back through x - y."""
+    a, b = node.args
+    if type(a) is Node:
+        sweep.add(a, adjoint)
+    if type(b) is Node:
+        sweep.add(b, -adjoint)
+    return True
+
+
+def pull_mul(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Carry an adjoint back through x * y."""
+    a, b = node.args
+    if type(a) is Node:
+        sweep.add(a, adjoint * (b.value if type(b) is Node or type(b) is Constant else b))
+    if type(b) is Node:
+        sweep.add(b, adjoint * (a.value if type(a) is Node or type(a) is Constant else a))
+    return True
+
+
+def pull_div(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Carry an adjoint back through x / y, with one reciprocal."""
+    (a, b), v = node.args, node.value
+    y = b.value if type(b) is Node else b
+    if type(adjoint) not in NUMPY or type(v) not in NUMPY or type(y) not in REALS:
+        return False
+    if type(y) is np.ndarray:
+        slope = np.reciprocal(y) if y.dtype.kind == "f" else 1 / y
+    elif y:
+        slope = 1 / y
+    else:
+        return False
+    if type(a) is Node:
+        sweep.add(a, adjoint * slope)
+    if type(b) is Node:
+        sweep.add(b, adjoint * (-v * slope))
+    return True
+
+
+def pull_power(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Carry an adjoint back through x²."""
+    x, exponent = node.args
+    if (type(exponent) is not int and type(exponent) is not float) or exponent != 2:
+        return False
+    sweep.add(x, adjoint * (2 * x.value))
+    return True
+
+
+def pull_getitem(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Add the adjoints of elements to those of the array that they were taken from."""
+    arg, index = node.args
+    if type(index) is Constant or sweep.needs_masks(arg):
+        return False
+    total = sweep.own(arg, adjoint)
+    if total is None:
+        return False
+    if is_basic(index):
+        total[index] += adjoint
+    else:
+        np.add.at(total, index, adjoint)
+    return True
+
+
+def pull_set_item(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Give the adjoints of written elements to what was written, those of the others to the array.
+
+    An adjoint that nobody else has is passed on, with zeros for the elements that were overwritten.
+    """
+    x, value, index = node.args
+    if type(adjoint) is not np.ndarray or type(index) is Constant:
+        return False
+    if type(x) is Node and sweep.needs_masks(x):
+        return False
+    owned = node.index in sweep.owned
+    if type(value) is Node:
+        part = adjoint[index]
+        sweep.add(value, part.copy() if owned and type(part) is np.ndarray else part)
+    if type(x) is Node:
+        rest = adjoint if owned else adjoint.copy()
+        rest[index] = 0
+        sweep.add(x, rest)
+        if sweep.bar[x.index] is rest:
+            sweep.owned.add(x.index)
+    return True
+
+
+def pull_concatenate(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Give each part its own section of the adjoint."""
+    (axis, bounds), *parts = node.args
+    if type(adjoint) is not np.ndarray:
+        return False
+    ahead = (slice(None),) * axis
+    for k, part in enumerate(parts):
+        if type(part) is Node:
+            sweep.add(part, adjoint[(*ahead, slice(bounds[k], bounds[k + 1]))])
+    return True
+
+
+def pull_stack(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Give each number the adjoint of its element."""
+    if type(adjoint) is not np.ndarray:
+        return False
+    for arg, term in zip(node.args, adjoint, strict=True):
+        if type(arg) is Node:
+            sweep.add(arg, term)
+    return True
+
+
+def pull_reshape(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Give the adjoint of a reshaped array its old shape."""
+    arg = node.args[0]
+    x = arg.value
+    if type(adjoint) is not np.ndarray or type(x) not in REALS:
+        return False
+    sweep.add(arg, adjoint.reshape(x.shape) if type(x) is np.ndarray else adjoint.flat[0])
+    return True
+
+
+def pull_transpose(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Give the axes of an adjoint their old order."""
+    arg, axes = node.args
+    if type(adjoint) is not np.ndarray or not (axes is None or axes == (1, 0)):
+        return False
+    sweep.add(arg, adjoint.T)
+    return True
+
+
+def pull_sum(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Copy the adjoint of a sum to all elements that were added."""
+    arg, axis, keepdims = node.args
+    spread = spread_sum(adjoint, arg.value, axis, keepdims)
+    if spread is None:
+        return False
+    sweep.add(arg, spread)
+    return True
+
+
+def pull_matmul(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Carry an adjoint back through a product of vectors and matrices."""
+    a, b = node.args
+    x, y = (a.value if type(a) is Node else a), (b.value if type(b) is Node else b)
+    if type(adjoint) not in NUMPY or type(x) is not np.ndarray or type(y) is not np.ndarray:
+        return False
+    ranks = x.ndim, y.ndim
+    if ranks not in _MATRIX_PULLS:
+        return False
+    left, right = _MATRIX_PULLS[ranks]
+    if type(a) is Node:
+        sweep.add(a, left(adjoint, y))
+    if type(b) is Node:
+        sweep.add(b, right(adjoint, x))
+    return True
+
+
+# By the ranks of the factors: the adjoint of the first from the second, and the other way round.
+_MATRIX_PULLS: dict[tuple[int, int], tuple[Callable[..., Any], Callable[..., Any]]] = {
+    (1, 1): (lambda bar, y: bar * y, lambda bar, x: bar * x),
+    (1, 2): (lambda bar, y: y @ bar, lambda bar, x: x[:, None] * bar),
+    (2, 1): (lambda bar, y: bar[:, None] * y, lambda bar, x: bar @ x),
+    (2, 2): (lambda bar, y: bar @ y.T, lambda bar, x: x.T @ bar),
+}
+
+
+def pull_where(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Give the adjoints of chosen elements to the array that they were chosen from."""
+    condition, x, y = node.args
+    if type(condition) is not np.ndarray or type(adjoint) is not np.ndarray:
+        return False
+    return _give(sweep, adjoint, ((x, condition), (y, ~condition)))
+
+
+def pull_maximum(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Give the adjoint of each maximum to the larger argument, if no two are equal."""
+    return _pull_extreme(sweep, node.args, adjoint, np.greater)
+
+
+def pull_minimum(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+    """Give the adjoint of each minimum to the smaller argument, if no two are equal."""
+    return _pull_extreme(sweep, node.args, adjoint, np.less)
+
+
+def _pull_extreme(sweep: Sweep, args: tuple[Any, ...], adjoint: Any, beats: Any) -> bool:
+    x, y = [arg.value if type(arg) is Node else arg for arg in args]
+    if type(adjoint) is not np.ndarray or type(x) not in REALS or type(y) not in REALS:
+        return False
+    first, second = beats(x, y), beats(y, x)
+    return bool((first | second).all()) and _give(
+        sweep, adjoint, ((args[0], first), (args[1], second))
+    )
+
+
+def _give(sweep: Sweep, adjoint: Any, shares: tuple[tuple[Any, Any], ...]) -> bool:
+    """Give each argument the elements of an adjoint that a mask marks."""
+    to_nodes = [(arg, mask) for arg, mask in shares if type(arg) is Node]
+    if any([sweep.needs_masks(arg) for arg, _ in to_nodes]):
+        return False
+    for arg, mask in to_nodes:
+        sweep.add(arg, np.where(mask, adjoint, 0))
+    return True
+
+
+_BY_NAME: dict[str, Pull] = {
+    "add": pull_add,
+    "concatenate": pull_concatenate,
+    "div": pull_div,
+    "getitem": pull_getitem,
+    "matmul": pull_matmul,
+    "maximum": pull_maximum,
+    "minimum": pull_minimum,
+    "mul": pull_mul,
+    "power": pull_power,
+    "reshape": pull_reshape,
+    "set_item": pull_set_item,
+    "stack": pull_stack,
+    "sub": pull_sub,
+    "sum": pull_sum,
+    "transpose": pull_transpose,
+    "where": pull_where,
+}
+PULLS: dict[Primitive, Pull] = {}  # by row
+ROWS: set[Primitive | None] = {None}  # the library's own; users' primitives are not among them
+
+
+def enter(primitive: Primitive) -> None:
+    """Note how adjoints go back through a row of the library."""
+    ROWS.add(primitive)
+    if primitive.name in _BY_NAME:
+        PULLS[primitive] = _BY_NAME[primitive.name]

@@ -1,0 +1,160 @@
+"""The reverse sweep as far as it meets small arrays: what it takes beside NumPy's work counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import REFUSED
+from simpleautodiff.core.linear import ZERO, LinearRule, plus, pull
+from simpleautodiff.core.node import Constant, Node
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.fast.direct_pulls import PULLS
+from simpleautodiff.fast.faster_values import ADD_IN_PLACE, FASTER_PULLS, UNMASKED, fit_quickly
+from simpleautodiff.fast.finite_slopes import has_singular_slopes
+from simpleautodiff.fast.limits import LIMITS
+
+_SINGLE = {int, float, np.float64}
+
+
+@cache
+def _pull_of(primitive: Primitive, rule: LinearRule) -> Any:
+    """Return how an adjoint is pulled back through a linear rule."""
+    faster = FASTER_PULLS.get(primitive.name) if primitive.listed else None
+    return faster(rule.pull) if faster else rule.pull
+
+
+class SmallSweep:
+    """A reverse sweep as far as it meets small arrays.
+
+    What was broadcast has to be added up. An adjoint that was computed here, so that nobody else
+    has it, is `owned`: adjoints of its elements are added to it in place.
+
+    Where a slope is infinite or nan, structural zeros have to be told from other zeros. That costs
+    much and is rare. So the sweep guesses that there are no such slopes, if it can be repeated: the
+    product of a structural zero and such a slope is nan, which stays nan all the way.
+    """
+
+    def __init__(self, tape: Any, bar: list[Any], once: bool, masks: bool | None) -> None:
+        self.tape = tape
+        self.bar = bar
+        self.once = once
+        self.masks = masks  # whether structural zeros have to be told from others
+        self.guess: Any = None  # the context in which NumPy does not warn of what comes of a guess
+        self.owned: set[int] = set()
+
+    def end(self) -> bool:
+        """End the sweep; tell whether it was done on a guess."""
+        if self.guess is not None:
+            self.guess.__exit__(None, None, None)
+        return self.guess is not None
+
+    def pull_small(self, node: Node, adjoint: Any) -> None:
+        """Carry back an adjoint of few numbers, or of another kind than NumPy's."""
+        direct = PULLS.get(node.primitive)  # type: ignore[arg-type]
+        if direct is None or not direct(self, node, adjoint):
+            self._pull_by_rules(node, adjoint)
+
+    def _pull_by_rules(self, node: Node, adjoint: Any) -> None:
+        """Carry back an adjoint by the rules of the row."""
+        args = node.args
+        values = [x.value if type(x) is Node or type(x) is Constant else x for x in args]
+        for k, arg in enumerate(args):
+            if type(arg) is Node:
+                term = self._pull_argument(node, k, adjoint, values)
+                if term is not ZERO:
+                    self.add(arg, term)
+
+    def _pull_argument(self, node: Node, k: int, adjoint: Any, values: Sequence[Any]) -> Any:
+        """Return the contribution of a small adjoint to an argument, by its rule."""
+        primitive: Any = node.primitive
+        rule = primitive.partials[k]
+        if type(rule) is LinearRule:
+            arg = node.args[k]
+            if self._add_elements(primitive, arg, adjoint, values):
+                return ZERO
+            return self._pull_of(primitive, rule, arg)(adjoint, *values)
+        if type(rule) is int:
+            return adjoint if rule == 1 else -adjoint
+        try:
+            slope = rule(node.value, *values)
+        except REFUSED:
+            slope = primitive.partial(k, node.value, tuple(values))
+        return adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
+
+    def _add_elements(self, primitive: Any, arg: Node, adjoint: Any, values: Sequence[Any]) -> bool:
+        """Add the adjoint of a few elements of a large array in place, if that can be done."""
+        add = ADD_IN_PLACE.get(primitive.name)
+        if add is None or type(arg.value) is not np.ndarray or arg.value.size <= LIMITS.small:
+            return False
+        given = (adjoint, 1.0, False, False)
+        return not self.needs_masks(arg) and self.add_in_place(add, arg, given, values)
+
+    def add_in_place(self, add: Any, arg: Node, term: Any, values: Sequence[Any]) -> bool:
+        """Add the adjoint of a few elements of a large array in place, if that can be done."""
+        raise NotImplementedError
+
+    def _pull_of(self, primitive: Primitive, rule: LinearRule, arg: Node) -> Any:
+        """Return how an adjoint is pulled back through a linear rule."""
+        if primitive.name in UNMASKED and not self.needs_masks(arg):
+            return UNMASKED[primitive.name]
+        return _pull_of(primitive, rule)
+
+    def needs_masks(self, arg: Node) -> bool:
+        """Tell whether the adjoint of a node may meet a slope that is infinite or nan.
+
+        Then zeros of elements that do not count have to be told from others. Inputs have no slopes.
+        """
+        if arg.primitive is None:
+            return False
+        if self.masks is None:
+            self.masks = self._find_masks()
+        return self.masks
+
+    def _find_masks(self) -> bool:
+        if self.tape.can_be_swept_again():
+            self.guess = np.errstate(all="ignore")
+            self.guess.__enter__()
+            return False
+        with np.errstate(all="ignore"):
+            return has_singular_slopes(self.tape)
+
+    def add(self, arg: Node, term: Any) -> None:
+        """Add a contribution to the adjoint of a parent."""
+        like, i, bar = arg.value, arg.index, self.bar
+        if (
+            type(term) is not np.ndarray
+            or type(like) is not np.ndarray
+            or term.shape != like.shape
+            or term.dtype is not like.dtype
+        ) and not (type(term) in _SINGLE and type(like) in _SINGLE):
+            term = fit_quickly(term, like)
+        old = bar[i]
+        if old is not None:
+            term = old + term if type(term) is np.ndarray else plus(old, term)
+        bar[i] = term
+
+    def own(self, arg: Node, adjoint: Any) -> Any:
+        """Return the adjoint of a small array, to be added to in place; None if that cannot be."""
+        like, i, bar = arg.value, arg.index, self.bar
+        if type(like) is not np.ndarray or like.size > LIMITS.small:
+            return None
+        if type(adjoint) is not float and (
+            not isinstance(adjoint, (np.ndarray, np.float64)) or adjoint.dtype is not like.dtype
+        ):
+            return None
+        total = bar[i]
+        if i in self.owned:
+            return total
+        if total is None:
+            total = np.zeros(like.shape, like.dtype)
+        elif type(total) is np.ndarray and total.dtype is like.dtype:
+            total = total.copy()
+        else:
+            return None
+        bar[i] = total
+        self.owned.add(i)
+        return total

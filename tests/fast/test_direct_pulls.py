@@ -1,0 +1,161 @@
+"""Adjoints that go back by a few calls of NumPy are those that the rules of the rows give."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+from simpleautodiff.core.engine import engine
+from simpleautodiff.core.tape import Tape
+
+X = np.array([0.3, -1.2, 2.5, 0.7, -0.4, 1.1])
+M = np.arange(12.0).reshape(3, 4) / 7 - 0.8
+WEIGHTS = np.cos(1.7 * np.arange(20.0)) + 0.2
+
+
+def _write_rows(x):
+    y = np.zeros_like(x)
+    y[0] = x[1]
+    y[1:] += x[:-1] * 2
+    y[1:3] = y[:2] * x[2:4]
+    y[-1] = 0.5
+    return y
+
+
+def _fill(x):
+    y = np.zeros(len(x))
+    for i in range(1, len(x)):
+        y[i] = y[i - 1] * x[i] + x[i - 1]
+    return y * x
+
+
+PROGRAMS = {
+    "elements": (lambda x: x[0] * x[-1] + x[2] * x[2], X),
+    "an element twice": (lambda x: (x * x)[[0, 2, 2, 5]], X),
+    "slices": (lambda x: np.sin(x)[1:] * np.cos(x)[:-1], X),
+    "masks": (lambda x: (x * x)[np.array([True, False] * 3)], X),
+    "cells": (lambda x: np.exp(x)[1, 2] * (x + 1)[-1, 0], M),
+    "rows and new axes": (lambda x: (x * x)[1][:, None] * (x + 2)[None, 2, ::-1], M),
+    "writes": (_write_rows, X),
+    "writes of cells": (_fill, X),
+    "writes to what is used later": (lambda x: _fill(np.sin(x)) + x, X),
+    "numbers side by side": (lambda x: np.array([x[1], 2.0, x[1] * x[2], x[0]]), X),
+    "nested lists": (lambda x: np.array([[x[0], 1.0], [-x[1], x[0] * x[1]]]) @ x[:2], X),
+    "parts": (lambda x: np.concatenate([x * x, x[:2], np.ones(2)]), X),
+    "columns": (lambda x: np.concatenate([x, x[:, :1] * 3], axis=1) * 2, M),
+    "reshaped": (lambda x: (x * x).reshape(2, 6) * np.reshape(x, (2, 6))[::-1], M),
+    "transposed": (lambda x: (x * x).T @ x, M),
+    "axes in another order": (
+        lambda x: np.transpose((x * x).reshape(3, 2, 2), (1, 2, 0)) * 2,
+        M,
+    ),
+    "sums": (lambda x: np.sum(x * x, axis=1) * np.sum(x) + np.sum(x, axis=0)[:3], M),
+    "sums that keep axes": (lambda x: x / np.sum(x * x, axis=0, keepdims=True), M),
+    "vector times vector": (lambda x: (x * x) @ np.sin(x), X),
+    "matrix times vector": (lambda x: (x * x) @ np.sin(x[0]), M),
+    "vector times matrix": (lambda x: np.sin(x[:, 0]) @ (x * x), M),
+    "matrix times matrix": (lambda x: np.sin(x) @ (x * x).T, M),
+    "stacks of matrices": (lambda x: np.sin(x).reshape(3, 2, 2) @ x[:2, :2], M),
+    "a constant matrix": (lambda x: M @ (x[:4] ** 2), X),
+    "chosen": (lambda x: np.where(x > 0, np.exp(x), x * x), X),
+    "larger": (lambda x: np.maximum(np.sin(x), x * x) + np.minimum(x, 0.1), X),
+    "larger or equal": (lambda x: np.maximum(x * x, x * x) + np.maximum(x - x, 0.0), X),
+    "moved": (lambda x: np.roll(x * x, 2) * np.roll(x, -1, axis=0), X),
+    "moved along two axes": (lambda x: np.roll(x * x, (1, -2), axis=(0, 1)) * x, M),
+    "powers": (lambda x: x**2 + x**2.0 + x**3 + (x * x) ** 0.5, X),
+    "quotients": (lambda x: x[:3] / x[3:] + 1 / x[:3] + x[0] / x[3:] + x[3:] / 7, X),
+    "broadcast": (lambda x: x * x[0] + x[:, :1] * x - 2 * x[1:2], M),
+    "a complex number": (lambda x: np.abs(x * (1 + 2j) + 1j * x[::-1]), X),
+}
+
+
+def _weigh(f):
+    def weighed(x):
+        y = f(x)
+        return np.sum(y * WEIGHTS[: y.size].reshape(y.shape)) if y.shape else y
+
+    return weighed
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients_are_those_of_the_plain_tape(name):
+    f, x = PROGRAMS[name]
+    value, gradient = ad.value_and_grad(_weigh(f))(x)
+    with mock.patch.object(engine, "new_tape", Tape):
+        plain_value, plain_gradient = ad.value_and_grad(_weigh(f))(x)
+    assert value == plain_value
+    np.testing.assert_allclose(gradient, plain_gradient, rtol=1e-13, atol=1e-14)
+
+
+SMOOTH = [name for name in PROGRAMS if name not in ("a complex number", "larger or equal")]
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_second_derivatives_are_the_derivatives_of_gradients(name):
+    f, x = PROGRAMS[name]
+    direction = np.cos(np.arange(x.size)).reshape(x.shape)
+    along = ad.grad(lambda x: np.sum(ad.grad(_weigh(f))(x) * direction))(x)
+    _, expected = ad.jvp(ad.grad(_weigh(f)), (x,), (direction,))
+    np.testing.assert_allclose(along, expected, rtol=1e-10, atol=1e-12)
+
+
+def _take_roots(x):
+    y = x * 1.0
+    return np.sum(np.sqrt(y)[1:]) + np.sum(np.where(y > 0, np.log(np.maximum(y, 1e-300)), y))
+
+
+def test_a_sweep_on_a_wrong_guess_is_done_again():
+    x = np.array([0.0, 0.25, 4.0])
+    np.testing.assert_allclose(ad.grad(_take_roots)(x), [1.0, 1 + 4, 0.25 + 0.25])
+
+
+def test_nobody_hears_of_a_wrong_guess():
+    with np.errstate(invalid="raise"):
+        gradient = ad.grad(lambda x: np.sum(np.sqrt(x * 1.0)[1:]))(np.array([0.0, 1.0]))
+        assert np.geterr()["invalid"] == "raise"
+    np.testing.assert_array_equal(gradient, [0.0, 0.5])
+
+
+def test_what_is_nan_stays_nan():
+    def f(x):
+        return np.sum((np.sqrt(x * 1.0) * 0.0)[:2])
+
+    with np.errstate(all="ignore"):
+        gradient = ad.grad(f)(np.array([0.0, 1.0, 4.0]))
+    np.testing.assert_array_equal(gradient, [np.nan, 0.0, 0.0])
+
+
+def test_a_hook_is_called_once_even_where_a_slope_is_infinite():
+    seen = []
+
+    def f(x):
+        y = ad.on_adjoint(x * 1.0, lambda bar: seen.append(np.array(bar)))
+        return np.sum(np.sqrt(y)[1:])
+
+    np.testing.assert_array_equal(ad.grad(f)(np.array([0.0, 1.0])), [0.0, 0.5])
+    assert len(seen) == 1
+
+
+def test_an_adjoint_that_is_written_to_is_nobody_elses():
+    def f(x):
+        y = x * 1.0
+        z = y + 0.0  # whose adjoint is that of y as well
+        part = z[1]
+        z[0] = 3.0 * part
+        return np.sum(z * z) + np.sum(y * WEIGHTS[:6])
+
+    z = X.copy()
+    z[0] = 3 * X[1]
+    expected = 2 * z + WEIGHTS[:6]
+    expected[0] = WEIGHTS[0]
+    expected[1] += 2 * z[0] * 3
+    np.testing.assert_allclose(ad.grad(f)(X), expected, rtol=1e-14)
+
+
+def test_pulling_back_twice_gives_the_same():
+    _, pullback = ad.vjp(_write_rows, X)
+    seed = WEIGHTS[:6].copy()
+    (first,), (second,) = pullback(seed), pullback(seed)
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(seed, WEIGHTS[:6])
