@@ -44,7 +44,7 @@ def _replace(module: Any, name: str, value: Any) -> Off:
 def pieces() -> dict[str, Off]:
     """Return how to leave out each piece."""
     from simpleautodiff.core.engine import engine
-    from simpleautodiff.fast import array_locks, array_sweep, memory_pool
+    from simpleautodiff.fast import array_locks, array_sweep, fast_tape, memory_pool, small_sweep
 
     return {
         "pooled memory": _limit("pooled", NEVER),
@@ -55,14 +55,18 @@ def pieces() -> dict[str, Off]:
         ),
         "values that no rule reads are let go": _limit("small", NEVER),
         "factors that wait beside arrays": _replace(
-            array_sweep, "_can_defer", lambda factor, array: False
+            array_sweep, "can_defer", lambda factor, array: False
         ),
         "slopes by blocks of the caches": _replace(
-            array_sweep, "_multiply_by_blocks", lambda *args: None
+            array_sweep, "multiply_by_blocks", lambda *args: None
         ),
         "sums by blocks of the caches": _limit("near", NEVER),
         "adjoints of parts in place": _replace(array_sweep, "ADD_IN_PLACE", {}),
         "the sweep of large arrays": _limit("medium", NEVER),
+        "adjoints of small arrays by NumPy": _replace(small_sweep, "PULLS", {}),
+        "the guess that slopes are finite": _replace(
+            fast_tape.FastTape, "can_be_swept_again", lambda self: False
+        ),
         "the collector paused": _replace(engine, "recording", nullcontext()),
     }
 

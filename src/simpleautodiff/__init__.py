@@ -203,6 +203,12 @@ if typing.TYPE_CHECKING:
         checkpoint_name as checkpoint_name,
         checkpoint_policies as checkpoint_policies,
     )
+    from simpleautodiff.transforms.control_flow import (
+        cond as cond,
+        fori_loop as fori_loop,
+        scan as scan,
+        while_loop as while_loop,
+    )
     from simpleautodiff.transforms.custom_primitive import primitive as primitive
     from simpleautodiff.transforms.grad import (
         derivative as derivative,
@@ -222,12 +228,6 @@ if typing.TYPE_CHECKING:
         jacrev as jacrev,
     )
     from simpleautodiff.transforms.kinks import KinkMet as KinkMet
-    from simpleautodiff.transforms.loops import (
-        cond as cond,
-        fori_loop as fori_loop,
-        scan as scan,
-        while_loop as while_loop,
-    )
     from simpleautodiff.transforms.snapshots import (
         Schedule as Schedule,
         loop as loop,

@@ -85,7 +85,7 @@ class ResultError(AutodiffError, TypeError):
 
 
 class ConstantError(ResultError):
-    """A function depends on none of its arguments: its derivatives are 0, and none is shown."""
+    """A function depends on none of its arguments, so that there is nothing to show."""
 
 
 class ArgumentError(AutodiffError, TypeError):
@@ -140,7 +140,7 @@ class DomainWarning(RuntimeWarning):
 
 
 class NotCompiledWarning(RuntimeWarning):
-    """A function given to `jit` is run as it is, without machine code."""
+    """A function given to `jit` runs without machine code."""
 
 
 def match_numpy_error(error: Exception) -> type[MatrixError | FloatError | InputError]:
@@ -184,7 +184,7 @@ def find_scipy_frames() -> list[FrameType]:
         if _is_scipy(frame):
             frames.append(frame)
         elif is_user_frame(frame) or _is_transformation(frame):
-            break  # what called the user's code, or asked for its derivative, does not matter
+            break  # frames further out called the user's code
         frame = frame.f_back
     return frames
 

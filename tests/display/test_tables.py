@@ -504,3 +504,15 @@ def test_fractions_in_latex_have_room():
     rows = [line for line in table.to("latex").splitlines() if line.endswith(r"\\")]
     assert any(r"\frac" in row for row in rows)
     assert all((r"\frac" in row) == (r"\rule[" in row) for row in rows)
+
+
+def test_side_by_side_has_no_source_lines():
+    def f(x1, x2):
+        product = x1 * x2
+        return product - ad.sin(x2)
+
+    both = ad.trace(f, 2, 5).side_by_side("reverse")
+    assert "product" not in both.to("html") + both.to("text")
+    assert both.right["v₋₁"] == 5
+    heights = [len(table.to("text").splitlines()) for table in (both.left, both.right)]
+    assert len(both.to("text").splitlines()) == max(heights)

@@ -21,12 +21,12 @@ from simpleautodiff.rules.scalar import exponential as elementary, special
 from simpleautodiff.values.other_arrays import Foreign
 from simpleautodiff.values.pytree import flatten, map_leaves
 
-Kernel = Callable[..., Any]
-_KERNELS: dict[Any, Kernel] = {}
+ArrayKernel = Callable[..., Any]
+_KERNELS: dict[Any, ArrayKernel] = {}
 
 
-def _register_kernel(*functions: Any) -> Callable[[Kernel], Kernel]:
-    def register(kernel: Kernel) -> Kernel:
+def _register_kernel(*functions: Any) -> Callable[[ArrayKernel], ArrayKernel]:
+    def register(kernel: ArrayKernel) -> ArrayKernel:
         _KERNELS.update(dict.fromkeys(functions, kernel))
         return kernel
 
@@ -40,11 +40,11 @@ def _find_foreign(args: Any) -> Foreign:
 _WITH_INITIAL = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
-def _make_reduction(name: str) -> Kernel:
+def _make_reduction(name: str) -> ArrayKernel:
     def reduce(
         x: Foreign, axis: Any = None, keepdims: bool = False, initial: Any = None
     ) -> Foreign:
-        if initial is not None and 0 in x.shape:  # of which the standard has no maximum
+        if initial is not None and 0 in x.shape:  # the standard has no maximum of an empty array
             options = {"axis": axis, "keepdims": keepdims, "initial": initial}
             return Foreign(x.convert(np.asarray(getattr(np, name)(x.numpy(), **options))), x.xp)
         x = x.astype(np.int64) if x.dtype.kind == "b" and name in ("sum", "prod") else x
@@ -158,7 +158,7 @@ def _ones_like(x: Foreign) -> Foreign:
     return Foreign(x.xp.ones_like(x.array), x.xp)
 
 
-def _make_linalg_kernel(name: str) -> Kernel:
+def _make_linalg_kernel(name: str) -> ArrayKernel:
     """Return a function of the linalg extension; for Dask, which has few, NumPy's, delayed."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -191,8 +191,8 @@ for _name in ("inv", "solve", "det", "slogdet", "cholesky", "svd", "qr"):
     _KERNELS[getattr(np.linalg, _name)] = _make_linalg_kernel(_name)
 
 
-def _make_symmetric_kernel(name: str) -> Kernel:
-    """Return a function of symmetric matrices; the standard's reads the whole matrix."""
+def _make_symmetric_kernel(name: str) -> ArrayKernel:
+    """Return a function of symmetric matrices; the standard's version reads the whole matrix."""
     call = _make_linalg_kernel(name)
     return lambda a, UPLO="L": call(symmetrize(a, UPLO))
 
@@ -201,7 +201,7 @@ for _name in ("eigh", "eigvalsh"):
     _KERNELS[getattr(np.linalg, _name)] = _make_symmetric_kernel(_name)
 
 
-def _make_shape_kernel(function: Any) -> Kernel:
+def _make_shape_kernel(function: Any) -> ArrayKernel:
     return lambda *args: function(
         *[np.empty(x.shape, x.dtype) if type(x) is Foreign else x for x in args]
     )
@@ -293,7 +293,7 @@ def _torch_function(cls: Any, function: Any, types: Any, args: Any = (), kwargs:
 
 
 def _refuse_dask(node: Any) -> Any:
-    """Refuse to be put into a Dask array, which asks for a token: the derivative would be lost."""
+    """Refuse the token by which Dask would store a node in an array, losing the derivative."""
     raise RuleError(
         "a function of dask.array of a node is not answered; use NumPy's function of the same "
         "meaning: np.f(x) of a Dask array gives a Dask array"

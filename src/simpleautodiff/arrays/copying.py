@@ -6,7 +6,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from simpleautodiff.core.node import HAND, Node
-from simpleautodiff.core.order import connected, ends, execution_order
+from simpleautodiff.core.order import execution_order, find_connected, find_ends
 from simpleautodiff.errors import RuleError, TraceError
 from simpleautodiff.rules.row import TABLE
 
@@ -60,7 +60,7 @@ def _reduce(node: Node) -> tuple[Any, tuple[Component, int]]:
     _check_made_by_hand(node)
     component = _components.get(id(node))
     if component is None:
-        component = Component(execution_order(*ends(connected([node]))))
+        component = Component(execution_order(*find_ends(find_connected([node]))))
         _components.update((id(each), component) for each in component.nodes)
     return _pick, (component, component.index[node])
 

@@ -1,9 +1,9 @@
-"""Values that are NumPy's own, to the last bit, where a program rounds otherwise.
+"""Replace the value of an implementation by NumPy's own, where the two would round differently.
 
-Most functions of NumPy are programs made of rows while they are differentiated. Some of these round
-otherwise than NumPy does. The result of such a function gets the value that NumPy computes from the
-plain arguments, lying in memory as NumPy's does; its derivative is that of the program. A tape that
-is written as code also holds the call, which is evaluated again.
+While a function of NumPy is differentiated, it runs as an implementation made of primitives. Some
+of these round differently from NumPy. The result of such a function gets the value, and the memory
+layout, that NumPy computes from the plain arguments; its derivative is that of the implementation.
+A tape that is translated into source code also holds the call, which is evaluated again.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _if_hermitian(*args: Any, hermitian: bool = False, **kwargs: Any) -> bool:
     return hermitian or len(args) > 2
 
 
-# The functions whose programs round otherwise, and for which of their arguments.
+# The functions whose implementations round differently, and for which arguments.
 ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.prod, np.nanprod, np.cumprod, np.nancumprod, np.vander), _always),
     **dict.fromkeys((np.sinc, np.i0, np.cov, np.corrcoef, np.average, np.gradient), _always),
@@ -89,13 +89,13 @@ ROUNDED_OTHERWISE: dict[Any, Function] = {
     np.linalg.qr: _if_wide,
     np.linalg.svd: _if_values_alone,
 }
-for _name in ("cumulative_prod",):  # of NumPy 2.1
+for _name in ("cumulative_prod",):  # since NumPy 2.1
     if hasattr(np, _name):
         ROUNDED_OTHERWISE[getattr(np, _name)] = _always
 
 
 class Call(NamedTuple):
-    """A call of NumPy's function with nodes of one tape; `part` is the one result that is taken."""
+    """A call of NumPy's function with nodes of one tape; `part` selects one of its results."""
 
     function: Function
     args: tuple[Any, ...]
@@ -105,7 +105,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Given:
-    """A value, and the call that gives it where this is to be written."""
+    """A value, and the call that computes it in generated code."""
 
     value: Any
     call: Call | None
@@ -127,7 +127,7 @@ give_value: Wrapping = row(
 
 
 def give_values(result: Any, function: Function, args: Any, kwargs: Any) -> Any:
-    """Return the result of a program with the values that `function` has at plain arguments."""
+    """Return the result of an implementation with the values that `function` gives."""
     leaves, rebuild = flatten(result)
     levels = [find_lowest_level(leaf) for leaf in leaves]
     given = [level for level in levels if level is not None]
@@ -139,13 +139,13 @@ def give_values(result: Any, function: Function, args: Any, kwargs: Any) -> Any:
     try:
         plainly = function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
     except (ValueError, TypeError):
-        return result  # the program takes more than the function does
+        return result  # the implementation takes more arguments
     values = flatten(plainly)[0]
     calls: list[Call | None] = [None] * len(values)
     if _is_written(given[0]):
         several = isinstance(plainly, (tuple, list))
         if several and len(plainly) != len(values):
-            return result  # structures in structures
+            return result  # nested structures
         args, kwargs = map_leaves(lambda x: _find_on_level(x, given[0]), (args, kwargs))
         parts = range(len(values)) if several else [None]
         calls = [Call(function, args, kwargs, part) for part in parts]
@@ -154,7 +154,7 @@ def give_values(result: Any, function: Function, args: Any, kwargs: Any) -> Any:
 
 
 def align_phases(vectors: Any, function: Function) -> Any:
-    """Return eigenvectors with the signs, or phases, of those that `function` finds."""
+    """Return eigenvectors with the signs, or phases, that `function` gives them."""
     level = find_lowest_level(vectors)
     if not is_derivative(level) or is_turned(level):
         return vectors
@@ -163,12 +163,12 @@ def align_phases(vectors: Any, function: Function) -> Any:
 
 
 def _is_written(level: Any) -> bool:
-    """Tell whether a level is a tape that is written as code."""
+    """Tell whether a level is a tape that is translated into source code."""
     return getattr(level, "written", False)
 
 
 def _find_on_level(x: Any, level: Any) -> Any:
-    """Return the node of a level that a value of a higher level refers to."""
+    """Return the node of a level inside a value of a higher level."""
     x = unwrapped(x)
     while isinstance(x, Traced) and x.level is not level:
         x = x.value
@@ -180,12 +180,12 @@ def _plain(x: Any) -> Any:
 
 
 def _give(leaf: Any, value: Any, call: Call | None) -> Any:
-    """Return a node with another value, unless it has that one already."""
+    """Return a node with another value, unless it has that value already."""
     if not isinstance(leaf, Traced):
         return leaf
     own, value = np.asarray(plain(leaf)), np.asarray(value)
     same = own.dtype == value.dtype and own.tobytes() == value.tobytes()
-    same = same and (own.size < 2 or own.strides == value.strides)  # sums go as arrays lie
+    same = same and (own.size < 2 or own.strides == value.strides)  # sums follow the layout
     if same or own.shape != value.shape:
         return leaf
     return give_value(leaf, Given(value[()], call))

@@ -31,18 +31,18 @@ def _refuse_sympy(x: Any) -> Any:
 
 
 _NUMBERS = (float, int, complex, np.ndarray, np.generic)
-# SymPy would read the number out of what is a float, and Dask and JAX that out of what is an array.
+# Modules that see nodes as nodes: they would take the number out of a float or an array.
 _SEEN_AS_NODES = {"simpleautodiff", "sympy"} | ARRAY_LIBRARIES
 
 
 @cache
 def _sees_nodes(module: str | None) -> bool:
-    """Tell whether the code of a module is told that a node is one."""
+    """Tell whether `isinstance` in a module sees nodes as nodes."""
     return str(module).partition(".")[0] in _SEEN_AS_NODES
 
 
 def _class_of(x: Any, frame: FrameType) -> Any:
-    """Return the class that `isinstance` finds for a node: in the user's code, its number's."""
+    """Return the class that `isinstance` sees for a node: in user code, that of its number."""
     asking = frame.f_globals.get("__name__")
     if asking == "abc" and frame.f_back is not None:  # for isinstance(x, numbers.Real)
         asking = frame.f_back.f_globals.get("__name__")

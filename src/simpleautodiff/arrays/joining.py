@@ -64,7 +64,7 @@ _REALS = {float, np.float64}
 
 
 def _are_recorded_numbers(parts: list[Any]) -> bool:
-    """Tell whether all are real numbers, some on one tape whose single steps nobody will see."""
+    """Tell whether all are real numbers, some on one tape whose steps are not shown."""
     levels = {id(x.level): x.level for x in parts if type(x) is Node}
     if len(levels) != 1 or not {type(x) for x in parts} <= {Node, *_REALS}:
         return False

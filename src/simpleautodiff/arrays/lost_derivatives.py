@@ -97,7 +97,7 @@ def scipy_caller() -> str:
 def _user_spelling(asked: str) -> str:
     """Name a running method as users do: by the name of its object, or of its class.
 
-    ``stats.weibull_min.logpdf`` is a method of ``rv_continuous``; a call is that of the object.
+    ``stats.weibull_min.logpdf`` is a method of ``rv_continuous``, but users call it on the object.
     """
     module, *inner = asked.rsplit(".", 2)
     owners = [
@@ -120,7 +120,7 @@ def _is_public(name: str) -> bool:
 
 
 def _names(frame: FrameType) -> list[str]:
-    """Return the public name of a running function; for a wrapper, of what it wraps."""
+    """Return the public name of a running function; for a wrapper, that of the wrapped function."""
     if "<locals>" in frame.f_code.co_qualname:
         inner = [f for f in frame.f_locals.values() if isinstance(f, FunctionType)]
         found = [(f.__module__, f.__name__) for f in inner if f.__module__.startswith("scipy.")]
@@ -147,7 +147,7 @@ _PLAIN_INDEX = (
 
 
 def _refuse_conversion(conversion: str, instead: str = _PLAIN_NUMBER) -> Callable[[Any], Any]:
-    """Return a method that refuses to make a plain number of a node."""
+    """Return a method that refuses to convert a node to a plain number."""
 
     def refuse(self: Any) -> Any:
         raise scipy_error() or LostDerivativeError(
@@ -180,7 +180,7 @@ def _refuse_pickle(self: Any) -> Any:
     )
 
 
-CONVERSIONS: dict[str, Callable[..., Any]] = {  # Python's and NumPy's, nearly all of them refused
+CONVERSIONS: dict[str, Callable[..., Any]] = {  # nearly all of them are refused
     "__format__": lambda self, spec: format(plain(self), spec) if spec else repr(self),
     "__hash__": _hash,
     "__reduce__": _refuse_pickle,

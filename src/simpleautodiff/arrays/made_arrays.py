@@ -1,11 +1,11 @@
-"""Arrays that NumPy makes while a derivative is computed: `np.array([a, b])`, `np.zeros(n)`.
+"""Arrays that NumPy creates while a derivative is computed: `np.array([a, b])`, `np.zeros(n)`.
 
-NumPy asks the arguments of a function who answers for them, but not the elements of a list, and
-`np.zeros(3)` does not know that a node will be written into its result. So a function in which a
-derivative would be lost that way is run once more, with other functions in place of NumPy's: lists
-of nodes are joined, and new arrays are writable ones. They stand in the modules through which the
-function ran, whether these have NumPy itself or its functions by name, until it has run. NumPy is
-not changed, so compiled code is not concerned; other threads are answered as ever.
+NumPy dispatches on the arguments of a function, but not on the elements of a list, and
+`np.zeros(3)` does not know that a node will be written into its result. So a function that would
+lose a derivative that way is run once more, with replacements of NumPy's functions: lists of nodes
+are joined, and new arrays are writable ones. The replacements are put into the modules through
+which the function ran, whether these use NumPy itself or its functions by name, until it has run.
+NumPy is not changed, so compiled code is not affected; other threads call NumPy as before.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from simpleautodiff.core.level import Traced, Written
 from simpleautodiff.errors import AutodiffError, LostDerivativeError, is_user_frame
 
 Namespace = dict[str, Any]
-_LIKE = (np.array, np.full)  # made of nodes, they need `like=` to be asked
+_LIKE = (np.array, np.full)  # they dispatch on `like=` only
 _OF_SEVERAL = (np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack)
 _AS_IT_IS = (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
 _CONVERTING = {*_LIKE, *_AS_IT_IS}
-_MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1D.")  # of SciPy
+_MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1D.")  # in SciPy
 _IGNORED = {"order", "copy", "subok", "device", "like"}
-_COMPATIBLE = "array_api_compat.numpy"  # a module of SciPy's, which wraps NumPy's functions
-_OWN = ("numpy", "simpleautodiff")  # their code is not answered differently
+_COMPATIBLE = "array_api_compat.numpy"  # a module of SciPy that wraps NumPy's functions
+_OWN = ("numpy", "simpleautodiff")  # nothing is replaced in their code
 
 
 class Replacement:
@@ -49,7 +49,7 @@ class Replacement:
         self.function = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function; for the code that is run once more, join and wrap."""
+        """Call NumPy's function; in code that is run once more, join lists and wrap results."""
         if not MAKING.get() or _takes_plain_arrays(sys._getframe(1).f_globals.get("__name__")):
             return self.function(*args, **kwargs)
         result = _call(self.function, args, kwargs)
@@ -80,7 +80,7 @@ def _is_of_scipy(module: Any) -> bool:
 
 
 def _takes_plain_arrays(module: Any) -> bool:
-    """Tell whether the caller is a library: of SciPy, a solver, whose steps are no derivative."""
+    """Tell whether the caller is a library that needs plain arrays, such as a solver of SciPy."""
     if _is_of_scipy(module):
         asked = scipy_caller()
         return asked in INSTEAD and not asked.startswith(_MADE_OF_NUMPY)
@@ -88,7 +88,7 @@ def _takes_plain_arrays(module: Any) -> bool:
 
 
 def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function of NumPy; what it is not asked for nodes is done here."""
+    """Call a function of NumPy, with lists of nodes joined and its result writable."""
     if function is np.fromiter:
         return _join_numbers(*args, **kwargs)
     if function in _CONVERTING and (has_node(args) or has_node(kwargs.values())):
@@ -136,9 +136,9 @@ def _join(arg: Any) -> Any:
 
 @cache
 def _replacements() -> dict[int, Any]:
-    """Return what stands in for NumPy's modules and functions, by the id of each."""
+    """Return the replacements of NumPy's modules and functions, by the id of the original."""
     functions = (FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum))
-    modules = [np.linalg, np.fft, np]  # an inner one before that which has it
+    modules = [np.linalg, np.fft, np]  # a submodule before its parent
     replacements = stand_ins_for_random()
     for module in modules:
         for name, value in vars(module).items():
@@ -153,7 +153,7 @@ def _replacements() -> dict[int, Any]:
 
 
 _lock = threading.RLock()
-_runs: list[object] = []  # those for which functions are replaced
+_runs: list[object] = []  # the runs for which functions are replaced
 _replaced: list[tuple[Namespace, str, Any]] = []
 
 
@@ -177,8 +177,8 @@ def _put_back() -> None:
 
 
 @contextmanager
-def answering(namespaces: list[Namespace]) -> Iterator[None]:
-    """Let NumPy's functions answer for nodes, in the code of some modules."""
+def replacing_numpy(namespaces: list[Namespace]) -> Iterator[None]:
+    """Replace NumPy's functions in the code of some modules, so that they take nodes."""
     run, token = object(), MAKING.set(True)
     try:
         with _lock:
@@ -197,21 +197,21 @@ def answering(namespaces: list[Namespace]) -> Iterator[None]:
 
 # Which functions need it. -------------------------------------------------------------------------
 
-_needing: dict[int, tuple[Any, list[Namespace]]] = {}  # by the id of code: itself, its modules
+_need_replacements: dict[int, tuple[Any, list[Namespace]]] = {}  # by id: code, its modules
 
 
-def run_answering(f: Any, run: Callable[[], Any], again: Callable[[], Any]) -> Any:
-    """Run a function, once more if a derivative would be lost in an array that NumPy made.
+def run_with_replacements(f: Any, run: Callable[[], Any], again: Callable[[], Any]) -> Any:
+    """Run a function; run it again with replacements if a derivative would be lost.
 
     `run` is the first call, `again` makes the same call from the beginning.
     """
     if MAKING.get():
         return run()
     code = getattr(f, "__code__", f)
-    known = _needing.get(id(code))
+    known = _need_replacements.get(id(code))
     if known is not None and known[0]() is code:
         try:
-            with answering(known[1]):
+            with replacing_numpy(known[1]):
                 return run()
         except _REFUSED as error:
             if _is_of_user(error):
@@ -223,18 +223,18 @@ def run_answering(f: Any, run: Callable[[], Any], again: Callable[[], Any]) -> A
         return _run_again(code, again, error)
 
 
-_REFUSED = (AutodiffError, AttributeError, TypeError, ValueError)  # raised by what is given nodes
+_REFUSED = (AutodiffError, AttributeError, TypeError, ValueError)  # raised by code given nodes
 
 
 def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) -> Any:
-    """Run once more, and again as long as other modules turn out to be concerned."""
+    """Run once more, and again while further modules turn out to need replacements."""
     namespaces: list[Namespace] = []
     new = _find_modules(error.__traceback__, namespaces)
     in_the_way: AutodiffError = error
     while new:
         namespaces += new
         try:
-            with answering(namespaces):
+            with replacing_numpy(namespaces):
                 result = again()
         except _REFUSED as other:
             if _is_of_user(other):
@@ -269,28 +269,34 @@ def _is_of_user(error: BaseException) -> bool:
 
 def _remember(code: Any, namespaces: list[Namespace]) -> None:
     key = id(code)
-    with suppress(TypeError):  # what cannot be referred to weakly is run twice each time
-        _needing[key] = ref(code, partial(_forget_dead, _needing, key)), namespaces
+    with suppress(TypeError):  # without a weak reference it runs twice each time
+        _need_replacements[key] = (
+            ref(code, partial(_forget_dead, _need_replacements, key)),
+            namespaces,
+        )
 
 
 def _forget_dead(needing: dict[int, Any], key: int, _: Any) -> None:
-    """Drop a function; as Python ends, it empties the module before the last functions die."""
+    """Drop a function that was freed.
+
+    The table is an argument: at exit Python clears the module before the last functions die.
+    """
     needing.pop(key, None)
 
 
 def _find_modules(traceback: TracebackType | None, known: list[Namespace]) -> list[Namespace]:
-    """Return the modules through which a function ran; if they are known, all that use NumPy."""
+    """Return the modules through which a function ran; all that use NumPy if those are known."""
     ran: list[Namespace] = []
     while traceback is not None:
         ran.append(traceback.tb_frame.f_globals)
         traceback = traceback.tb_next
     seen = {id(namespace) for namespace in known}
     others = [vars(m) for m in list(sys.modules.values()) if isinstance(m, ModuleType)]
-    return _concerned(ran, seen) or _concerned(others, seen)
+    return _find_numpy_users(ran, seen) or _find_numpy_users(others, seen)
 
 
-def _concerned(namespaces: list[Namespace], seen: set[int]) -> list[Namespace]:
-    """Return those of some modules that have NumPy, or its functions, under some name."""
+def _find_numpy_users(namespaces: list[Namespace], seen: set[int]) -> list[Namespace]:
+    """Return those modules that refer to NumPy, or to its functions, by some name."""
     found = {
         id(n): n for n in namespaces if id(n) not in seen and not _is_library(n.get("__name__"))
     }

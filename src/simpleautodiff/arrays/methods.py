@@ -37,7 +37,7 @@ from simpleautodiff.errors import (
 from simpleautodiff.rules.array.indexing import find_batches, flat_indices, getitem
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, transpose
-from simpleautodiff.rules.asked import askable
+from simpleautodiff.rules.decisions import as_operand
 from simpleautodiff.rules.scalar.complex_parts import conj, imag, real
 from simpleautodiff.values.pytree import map_leaves
 
@@ -193,7 +193,7 @@ ARRAY_METHODS |= {
     "__getitem__": _index,
     "__len__": _length,
     "__iter__": _iterate,
-    "__contains__": lambda self, value: bool(np.any(askable(self) == plain(value))),
+    "__contains__": lambda self, value: bool(np.any(as_operand(self) == plain(value))),
     "__array_function__": array_function,
     "__array_ufunc__": array_ufunc,
     "__matmul__": _times,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import Traced, plain
-from simpleautodiff.rules.asked import note_answer
+from simpleautodiff.rules.decisions import note_answer
 from simpleautodiff.rules.row import UFUNCS
 from simpleautodiff.rules.scalar import arithmetic, piecewise
 from simpleautodiff.values.functions import is_different, is_equal, undecided_error

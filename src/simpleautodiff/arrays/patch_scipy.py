@@ -47,9 +47,9 @@ _COMPLEX = {  # modules and functions whose implementations take complex numbers
     *("linalg.sinm", "linalg.solve", "linalg.solve_banded", "linalg.solve_sylvester"),
     *("linalg.sqrtm", "linalg.svd", "linalg.svdvals"),
 }
-PATCHED: dict[int, Function] = {}  # by the id of the original, which others may have by name
+PATCHED: dict[int, Function] = {}  # by the id of the original, to which other modules may refer
 UNPATCHED.update(MODULES)
-_loaded = 0  # how many modules were loaded at the last look
+_loaded = 0  # how many modules were loaded when last checked
 
 
 def patch_scipy() -> None:
@@ -72,7 +72,7 @@ def patch_scipy() -> None:
     for name in tuple(_pending):
         module = sys.modules.get(name)
         if module is not None and _is_loading(module):
-            _loaded = 0  # look again
+            _loaded = 0  # check again
         elif module is not None and name in _pending:
             _pending.pop(name)(module)
 
@@ -121,7 +121,7 @@ def _patch_series(polynomial: Any) -> None:
     _patch_method(base, "__call__", "np.polynomial", series.evaluate_series, True)
 
 
-_pending: dict[str, Function] = {  # those not patched yet
+_pending: dict[str, Function] = {  # functions not patched yet
     "numpy": _patch_numpy,
     "numpy.polynomial": _patch_series,
     "scipy.optimize": patch_solvers,
@@ -174,7 +174,7 @@ def _patch_method(owner: type, method: str, name: str, implementation: Function,
     setattr(owner, method, function)
 
 
-_EXACT = {  # to the last bit, or free in the signs of their results
+_EXACT = {  # exact to the last bit, or with arbitrary signs
     *("scipy.linalg." + name for name in ("expm", "logm", "sqrtm", "svd", "qr", "eig", "lu")),
     *("scipy.linalg." + name for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm")),
     *("scipy.linalg." + name for name in ("cho_factor", "lu_factor", "solve_sylvester")),
@@ -224,7 +224,7 @@ def _call_implementation(
 def _as_array(value: Any) -> Any:
     """Return an argument for an implementation: a list of numbers and nodes becomes an array.
 
-    One of arrays of several shapes stays a list.
+    A list of arrays of different shapes stays a list.
     """
     if isinstance(value, tuple):
         return tuple(_as_array(part) for part in value)

@@ -1,7 +1,7 @@
-"""Random numbers drawn with nodes as parameters: plain draws that are moved, where that is exact.
+"""Random numbers with nodes as parameters: plain draws, shifted and scaled where that is exact.
 
 `rng.normal(mu, sigma)` is mu + sigma z with a plain z, so its derivatives are 1 and z. The
-generators here draw the same numbers as those they stand in for.
+generators here draw the same numbers as those that they replace.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from simpleautodiff.arrays.registry import is_batch
 from simpleautodiff.core.level import Traced, Written
 from simpleautodiff.rules.array.shapes import shape_of
 
-# By the name of a method: its parameters with their defaults, and the draw in terms of plain ones.
+# By method: its parameters with their defaults, and the draw in terms of standard draws.
 # `z(name)` draws numbers of a standard distribution, in the shape of the result.
 Draw = Callable[..., Any]
 _DRAWS: dict[str, Draw] = {
@@ -40,7 +40,7 @@ def _is_node(x: Any) -> bool:
 
 
 class MovedDraws:
-    """A generator of random numbers whose parameters may be nodes: it asks another for draws."""
+    """A random generator whose parameters may be nodes; it wraps another, which draws."""
 
     def __init__(self, generator: Any) -> None:
         self.generator = generator
@@ -57,7 +57,7 @@ class MovedDraws:
         names = [*inspect.signature(draw).parameters][1:]
         given = dict(zip((*names, "size"), args, strict=False)) | kwargs
         if not any(map(_is_node, given.values())) or any(map(is_batch, given.values())):
-            return original(*args, **kwargs)  # which refuses a batch: draws differ by example
+            return original(*args, **kwargs)  # it refuses a batch, as draws differ between examples
         size = given.pop("size", None)
         if size is None and any(shape_of(x) for x in given.values()):
             size = np.broadcast_shapes(*[shape_of(x) for x in given.values()])
@@ -65,13 +65,13 @@ class MovedDraws:
 
 
 def stand_in_for(value: Any) -> Any:
-    """Return what takes nodes in place of a generator; None for anything else."""
+    """Return a replacement of a generator that takes nodes; None for anything else."""
     kinds = (np.random.Generator, np.random.RandomState)
     return MovedDraws(value) if type(value) in kinds else None
 
 
 def stand_ins_for_random() -> dict[int, Any]:
-    """Return what takes nodes in place of np.random, its functions and its makers, by the id."""
+    """Return replacements of np.random, its functions and its generators, by id of the original."""
     module, moved = ModuleType("numpy.random"), MovedDraws(np.random)
     vars(module).update(vars(np.random))
     vars(module).update({name: getattr(moved, name) for name in _DRAWS})

@@ -1,7 +1,7 @@
 """Errors for random numbers drawn with a node as parameter: which call, and what to write instead.
 
-NumPy's random functions convert their arguments to plain arrays and cannot be seen doing it, so the
-call is read from the user's source line.
+NumPy's random functions are compiled and convert their arguments to plain arrays, so the call is
+read from the user's source line.
 """
 
 from __future__ import annotations

@@ -23,13 +23,13 @@ from simpleautodiff.errors import (
     match_numpy_error,
 )
 from simpleautodiff.rules.array.dtypes import astype, dtype_of
-from simpleautodiff.rules.asked import note_answer
+from simpleautodiff.rules.decisions import note_answer
 from simpleautodiff.values.other_arrays import Foreign, is_foreign, wrap_foreign
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 Function = Callable[..., Any]
 FUNCTIONS: dict[Any, Function] = {}
-SPECIAL_UFUNCS: dict[str, Function] = {}  # of scipy.special, by name: it may not be loaded
+SPECIAL_UFUNCS: dict[str, Function] = {}  # by name, as scipy.special may not be loaded
 IN_PLACE_FUNCTIONS: dict[Any, Function] = {}  # functions that write into their first argument
 METHOD_NAMES = (  # methods of arrays that do what the function of the same name does
     *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
@@ -148,7 +148,7 @@ def _takes_positions(function: Any, implementation: Function, args: Any) -> bool
 
 @cache
 def _count_alike(function: Any, implementation: Function) -> int:
-    """Return how many positional arguments two functions have in common, but for special ones."""
+    """Return how many positional arguments two functions share, apart from special ones."""
     signature = _signature(function)
     if signature is None:
         return 0
@@ -251,7 +251,7 @@ def bind_arguments(function: Any, args: list[Any], kwargs: Any) -> tuple[list[An
 
 
 def as_array(x: Any) -> Any:
-    """Return a list as an array; a node or another number type as it is."""
+    """Convert a list to an array; return a node or another number type unchanged."""
     if type(x) in _AS_THEY_ARE:
         return x
     if is_foreign(x):
@@ -366,7 +366,7 @@ HINTS = {
         "Take the plain array: x.value",
     ),
 }
-DECIDING = {  # whose plain results depend on the numbers
+DECIDING = {  # their plain results depend on the numbers
     *(np.argmax, np.argmin, np.argsort, np.searchsorted, np.nonzero, np.count_nonzero, np.any),
     *(np.all, np.allclose, np.isclose, np.array_equal, np.argwhere, np.flatnonzero, np.digitize),
     *(np.array_equiv, np.nanargmax, np.nanargmin, np.argpartition, np.lexsort, np.isin),

@@ -51,8 +51,8 @@ def _is_contiguous(a: Any) -> bool:
 def layout_of(x: Any) -> Any:
     """Return an array with the memory layout of a node's array; None if it is not known.
 
-    It is not known if an array has no elements, or has given its memory away. For a batch it is the
-    layout that a single example would have.
+    It is not known if an array has no elements, or no memory any more. For a batch it is the layout
+    that a single example would have.
     """
     array = concrete(x)
     if not isinstance(array, np.ndarray) or not array.size or not any(array.strides):

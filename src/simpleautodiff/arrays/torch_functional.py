@@ -70,7 +70,7 @@ def _reduce(losses: Any, reduction: str) -> Any:
 
 
 def _loss(f: Function) -> Function:
-    """Return a loss with PyTorch's arguments; the options that are not answered are refused."""
+    """Return a loss with PyTorch's arguments; unsupported options are refused."""
 
     def loss(input: Any, target: Any, *, reduction: str = "mean", **options: Any) -> Any:
         others = [name for name, value in options.items() if value not in (None, 0.0, -100)]

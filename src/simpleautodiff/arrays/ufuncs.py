@@ -34,8 +34,8 @@ from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
-from simpleautodiff.rules.asked import askable, note_answer
 from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.decisions import as_operand, note_answer
 from simpleautodiff.rules.row import UFUNCS, add_kinks
 from simpleautodiff.rules.scalar.arithmetic import floor_divide, mod, mul, power
 from simpleautodiff.rules.scalar.complex_parts import conj
@@ -79,12 +79,12 @@ def _ldexp(x: Any, n: Any, times: Function = mul) -> Any:
 
 def _fmod(x: Any, y: Any) -> Any:
     """Return the remainder with the sign of x."""
-    return where_row(askable(x) < 0, -mod(-x, absolute(y)), mod(x, absolute(y)))
+    return where_row(as_operand(x) < 0, -mod(-x, absolute(y)), mod(x, absolute(y)))
 
 
 def _heaviside(x: Any, y: Any) -> Any:
     """Return 0 below 0, 1 above it, and y at it."""
-    return where_row(askable(x) == 0, y, (sign(x) + 1) / 2)
+    return where_row(as_operand(x) == 0, y, (sign(x) + 1) / 2)
 
 
 def _modf(x: Any) -> tuple[Any, Any]:
@@ -193,7 +193,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     out = kwargs.pop("out", None)
     if is_plain(ufunc) and ufunc not in _REDUCTIONS:
         if method == "__call__" and not kwargs and out is None and ufunc in UFUNCS:
-            return UFUNCS[ufunc](*given)  # which lets the levels know what was asked
+            return UFUNCS[ufunc](*given)  # so that levels can note the comparison
         function = getattr(ufunc, method)
         answer = function(*map(plain, given), **_with_out(kwargs, out))
         return answer if ufunc is np.spacing else note_answer(answer, function, *given, **kwargs)
@@ -216,7 +216,7 @@ def _with_out(kwargs: dict[str, Any], out: Any) -> dict[str, Any]:
 
 
 def _call(ufunc: Any, inputs: list[Any], out: Any, kwargs: dict[str, Any]) -> Any:
-    """Call a ufunc; where `where` is false the result is that of `out`, or 0."""
+    """Call a ufunc; where `where` is false the result is taken from `out`, or 0."""
     where, dtype = kwargs.pop("where", True), kwargs.pop("dtype", None)
     wrapping = UFUNCS.get(ufunc) or SPECIAL_UFUNCS[ufunc.__name__]
     if ufunc.signature and list(kwargs) == ["axes"]:
@@ -268,7 +268,7 @@ def _reduce_logaddexp(ufunc: Any, parts: Any) -> Any:
     largest = np.max(plain(parts), axis=0)
     at = plain(parts) == largest
     largest = np.where(np.isfinite(largest), largest, 0).astype(dtype_of(parts))
-    with np.errstate(all="ignore"):  # as in NumPy's own, for infinite numbers
+    with np.errstate(all="ignore"):  # as NumPy's own does for infinite numbers
         more = sum_over(exp(parts - largest) - at.astype(dtype_of(parts)), 0, False)
         ones = np.sum(at, axis=0).astype(dtype_of(parts)) - 1
         return np.log1p(more + ones) / unit + largest

@@ -1,4 +1,4 @@
-"""HIPS autograd's `builtins`: Python's own container types, which take nodes as they are."""
+"""HIPS autograd's `builtins`: Python's own container types, which can hold nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simpleautodiff.core.level import plain, unwrapped
 
 __all__ = ["DictBox", "SequenceBox", "dict", "isinstance", "list", "tuple", "type"]
 dict, list, tuple = builtins.dict, builtins.list, builtins.tuple
-DictBox, SequenceBox = dict, (list, tuple)  # what `isinstance` is asked: boxes hold no structures
+DictBox, SequenceBox = dict, (list, tuple)  # used only in `isinstance`: nodes hold no structures
 
 
 def isinstance(x: Any, kinds: Any) -> bool:

@@ -25,7 +25,7 @@ from simpleautodiff.values.functions import zero_like
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
-Rules = dict[tuple[str, int | None], Any]  # by mode and argument; None is for any argument
+Rules = dict[tuple[str, int | None], Any]  # by mode and argument; None stands for any argument
 __all__ = [
     "Box",
     "VSpace",
@@ -95,7 +95,7 @@ class _Call:
         return self.result.unpack(packed)
 
     def fill_in(self, parts: Sequence[Any]) -> list[Any]:
-        """Return all arguments, with the parts in the places of those that hold nodes."""
+        """Return all arguments, with `parts` replacing those that hold nodes."""
         given = list(self.args)
         for i, packing, part in zip(self.places, self.packings, parts, strict=True):
             given[i] = packing.unpack(part)
@@ -148,7 +148,7 @@ def _declare(mode: str, function: F, given: tuple[Any, ...], argnums: Sequence[i
 
 
 def _rules_of(function: Any) -> Rules:
-    """Return the rules of a primitive; a function of NumPy or SciPy becomes one, everywhere."""
+    """Return the rules of a primitive; make a function of NumPy or SciPy one, everywhere."""
     function = getattr(function, "of_numpy", function)
     known: dict[Any, Any] = FUNCTIONS
     key = function
@@ -167,7 +167,7 @@ def _rules_of(function: Any) -> Rules:
 
 
 def _make_primitive(function: F, implementation: F | None) -> F:
-    """Make a primitive of a function of NumPy or SciPy; its rules are those it has, at first."""
+    """Make a primitive from a function of NumPy or SciPy, at first with its existing rules."""
     recorded: Any = primitive(getattr(function, "__wrapped__", function))
     if implementation is not None:
 

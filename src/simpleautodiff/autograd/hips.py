@@ -78,7 +78,7 @@ def _note_independence(f: F) -> F:
 
 
 def _give_numbers(f: F) -> F:
-    """Return f, whose answers True and False are numbers."""
+    """Return f with True and False among its results converted to numbers."""
     noting = _note_independence(f)
 
     def give_numbers(x: Any) -> Any:

@@ -15,8 +15,8 @@ _NAME = autograd.__name__
 class install_as_autograd:
     """Let `import autograd` find this library, here and in every module imported from now on.
 
-    Modules that have imported autograd before keep it. In a `with` statement what was there is put
-    back at its end.
+    Modules that have imported autograd before keep it. Used in a `with` statement, it restores the
+    original at the end.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""micrograd's `Value`, for code and habits from there: `.data`, `.grad`, `.relu()`, `.backward()`.
+"""micrograd's `Value`, for code written for it: `.data`, `.grad`, `.relu()`, `.backward()`.
 
-The derivatives are those of the table; a `Value` only remembers which node it stands for.
+The derivatives are those of the table; a `Value` only holds a node.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simpleautodiff.core.graphs import reverse
+from simpleautodiff.core.forward_reverse import reverse
 from simpleautodiff.core.node import Node
 from simpleautodiff.rules.scalar.arithmetic import add, div, mul, neg, power, sub
 from simpleautodiff.rules.scalar.exponential import exp, log
@@ -46,7 +46,7 @@ class Value:
 
     @data.setter
     def data(self, number: Any) -> None:
-        self._node = Node(number)  # what was computed from the old one has its derivative
+        self._node = Node(number)  # results of the old number still refer to the old node
 
     def backward(self) -> None:
         """Add the derivative of this value in every value it was computed from to their `grad`."""

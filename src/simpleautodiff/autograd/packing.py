@@ -1,4 +1,4 @@
-"""Structures of nodes and other things as one vector: what one argument of a primitive is."""
+"""Pack a structure of nodes and other leaves into one vector, as one argument of a primitive."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_number(x: Any) -> bool:
 
 
 class Packing:
-    """How chosen leaves of a structure lie in a vector; a single one is left as it is."""
+    """Maps chosen leaves of a structure to a vector and back; a single leaf stays unchanged."""
 
     def __init__(self, tree: Any, chosen: Callable[[Any], bool]) -> None:
         self.tree = tree
@@ -43,7 +43,7 @@ class Packing:
         return concatenate([reshape(leaves[i], (-1,)) for i in self.places])
 
     def unpack(self, vector: Any) -> Any:
-        """Return the structure with other numbers in place of the chosen leaves."""
+        """Return the structure with the numbers of a vector instead of the chosen leaves."""
         if self.single:
             return vector
         leaves, start = list(self.leaves), 0

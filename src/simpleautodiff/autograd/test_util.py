@@ -21,7 +21,7 @@ __all__ = [
     "scalar_close",
 ]
 F = Callable[..., Any]
-STEP = 1e-6  # of the differences
+STEP = 1e-6  # of finite differences
 TOLERANCE = 1e-6  # absolute, or relative to the sum of the two numbers
 
 

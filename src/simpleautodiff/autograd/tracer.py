@@ -1,4 +1,4 @@
-"""HIPS autograd's `tracer`: recordings made of one's own nodes, and what is in a box."""
+"""HIPS autograd's `tracer`: recordings made of the user's own nodes, and the value of a node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Box", "Node", "getval", "isbox", "notrace_primitive", "primitive", "
 
 
 def getval(x: Any) -> Any:
-    """Return the plain value of a node; anything else is as it is."""
+    """Return the plain value of a node; return anything else unchanged."""
     return plain(unwrapped(x))
 
 
@@ -25,7 +25,7 @@ def isbox(x: Any) -> bool:
 
 
 class Node:
-    """What `trace` makes of each step; a subclass says what it keeps."""
+    """The node that `trace` makes for each step; a subclass decides what it stores."""
 
     __slots__: tuple[str, ...] | list[str] = ()
 

@@ -17,7 +17,7 @@ def func(f: F) -> F:
 
 
 def subvals(x: Iterable[Any], replaced: Iterable[tuple[int, Any]]) -> tuple[Any, ...]:
-    """Return a tuple with other values in some places.
+    """Return a tuple with the values at some indices replaced.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def subvals(x: Iterable[Any], replaced: Iterable[tuple[int, Any]]) -> tuple[Any,
 
 
 def subval(x: Iterable[Any], place: int, value: Any) -> tuple[Any, ...]:
-    """Return a tuple with another value in one place."""
+    """Return a tuple with the value at one index replaced."""
     return subvals(x, [(place, value)])
 
 

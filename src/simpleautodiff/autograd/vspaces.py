@@ -25,7 +25,7 @@ class VSpace:
 
     @classmethod
     def register(cls, kind: type, make: Callable[[Any], VSpace] | None = None) -> None:
-        """Say that vectors of a type have this kind of space."""
+        """Register this class as the space of vectors of a type."""
         VSpace.mappings[kind] = make or cls
 
     def add(self, x: Any, y: Any) -> Any:
@@ -33,7 +33,7 @@ class VSpace:
         return self._add(x, y)
 
     def mut_add(self, x: Any, y: Any) -> Any:
-        """Return x + y, where None is 0; x is left as it is."""
+        """Return x + y, where None is 0; x is not changed."""
         return y if x is None else self._add(x, y)
 
     def scalar_mul(self, x: Any, a: Any) -> Any:
@@ -45,7 +45,7 @@ class VSpace:
         return self._inner_prod(x, y)
 
     def covector(self, x: Any) -> Any:
-        """Return the adjoint that stands for a vector: its conjugate."""
+        """Return the adjoint that corresponds to a vector: its conjugate."""
         return self._covector(x)
 
     def _add(self, x: Any, y: Any) -> Any:
@@ -166,7 +166,7 @@ class ContainerVSpace(VSpace):
         return self._map(lambda space: space.randn())
 
     def standard_basis(self) -> Iterator[Any]:
-        """Yield the vectors with a vector of a standard basis in one place."""
+        """Yield the standard basis: a basis vector of one part, and zeros elsewhere."""
         zeros = _parts(self.zeros())
         for i, space in enumerate(_parts(self.shape)):
             for unit in space.standard_basis():

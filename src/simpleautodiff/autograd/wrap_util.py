@@ -1,4 +1,4 @@
-"""HIPS autograd's `unary_to_nary`: operators on functions of one argument, for any argument."""
+"""HIPS autograd's `unary_to_nary`: operators on functions of one argument, extended to any."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ F = Callable[..., Any]
 def restrict_to(
     f: F, argnum: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[F, Any]:
-    """Return a function of one of the arguments, or of a tuple of some, and what it is here.
+    """Return `f` as a function of one argument, or of a tuple of some, and its value here.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Compiled: a function and its derivatives as machine code, from what the engine records.
+"""Compile a function and its derivatives to machine code, from what the engine records.
 
 A call of a compiled function goes down this list, as far as it has to:
 
 - `jit` makes a `Jitted`, which is what users call. It is a `CallSlot`: Python enters the compiled
   code through it, with nothing in between, once there is an *entry* for the arguments.
 - Its `JitFunction` finds the *signature* of a call (structure, dtypes, shapes), and with it a
-  `Specialization`: the *paths* through the code that were met with such arguments.
+  `Specialization`: the *paths* through the code that such arguments have taken.
 - A `Path` has a `RunnableProgram`, which runs on better and better *tiers*. Where a *guard* of it
   fails, the call takes another path: a *branch*.
 
@@ -18,12 +18,12 @@ ScalarProgram       *steps* on single numbers, each an operation of `scalar/oper
                     recorded programs on small arrays are unrolled into one
 Kernel              a scalar program with its arguments and results: *leaves*, of one dtype each
 BatchedKernel       a kernel that is run for every example of a batch (`vmap`)
-SplitProgram        a scalar program in parts of limited length, for compilers
+SplitProgram        a scalar program in parts of limited length, as compilers need
 Schedule            a recorded program on large arrays, with how and when each line is computed
 Task                one piece of the work of a schedule: a `Loop` (whose body is a scalar program),
                     a call of BLAS, LAPACK or NumPy, a check
-BufferLayout        where in memory the results of a schedule lie
-Bytecode            a kernel as the interpreter reads it
+BufferLayout        where in memory the results of a schedule are
+Bytecode            a kernel in the form that the interpreter reads
 Module              functions in LLVM's language, as a `Builder` writes them
 Code                machine code in this process
 Export              the paths of a function that are written as C or Python
@@ -36,7 +36,7 @@ native/             machine code in this process: compiled, loaded, cached, call
 recording/          a function becomes a recorded program
 scalar/             scalar programs, and the one table of their operations
 array/              recorded programs on large arrays: simplified, scheduled, fused into loops
-backends/           what programs are compiled for and exported to, behind one interface
+backends/           targets and languages for export, behind one interface
 running/            programs that run, on one tier after the other
 ==================  ===============================================================================
 """
@@ -69,24 +69,24 @@ def jit(
     """Return a function that does what `f` does, and is compiled as it is called.
 
     The first call runs `f`; the second records what it does, and the calls that follow run the
-    program that was recorded, on better and better machines: the interpreter, then code that LLVM
-    made quickly, then code that it made well. Derivatives are recorded like everything else:
+    program that was recorded, on better and better tiers: the interpreter, then code that LLVM
+    compiled quickly, then optimised code. Derivatives are recorded like everything else:
     `jit(grad(f))`, `jit(vmap(jacobian(f)))`.
 
     Parameters
     ----------
     f
-        A function of numbers, arrays and structures of them, or a derivative of one. What it
-        reads besides its arguments is taken as it is when it is recorded.
+        A function of numbers, arrays and structures of them, or a derivative of one. Anything
+        else that it reads keeps the value that it has when it is recorded.
     precise
         Round every operation and call the C library, as Python does, instead of our own functions
         on vectors, which differ from it in the last bits.
     tier
-        Use one machine only, and wait for it: "numpy", "tape", "cheap" or "optimised".
+        Use one tier only, and wait for it: "numpy", "tape", "cheap" or "optimised".
     threads
         How many threads share the rows of `vmap`.
     max_paths
-        How many paths through the code are kept, where `if` and `while` decide by numbers.
+        How many paths through the code are kept, where `if` and `while` depend on numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How Python could call compiled code directly: what it passes, and what it gets."""
+"""Find the form in which Python can call compiled code directly: what it passes, and gets."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from simpleautodiff.values.pytree import flatten
 
 _FLOATS = ("float64", "float32")
 _ARRAYS = (*_FLOATS, "int64", "bool")
-_FIXED = {int, bool, str, bytes, type(None)}  # equal ones are the same to any program
+_FIXED = {int, bool, str, bytes, type(None)}  # equal values are interchangeable for any program
 
 
 def find_form(described: CallSignature, path: Path, result: Any, out: bool) -> CallForm | None:
-    """Return how Python could call a program directly; None if that cannot be."""
+    """Return the form in which Python could call a program directly; None if it cannot."""
     args, kwargs = described.tree
     if kwargs or not is_known() or not isinstance(path.program, EnteredProgram):
         return None
@@ -37,7 +37,7 @@ def find_form(described: CallSignature, path: Path, result: Any, out: bool) -> C
     inputs = [_argument(arg, known) for arg in args]
     outputs = [_number_or_array(leaf, _FLOATS) for leaf in flatten(result)[0]]
     structure = _structure(result, iter(range(len(outputs))))
-    whole = len(outputs) == path.program.results  # nothing of the result is a constant
+    whole = len(outputs) == path.program.results  # no part of the result is a constant
     if None in inputs or None in outputs or structure is None or not whole:
         return None
     form = CallForm(tuple(inputs), tuple(outputs), structure, out, tuple(known))  # type: ignore[arg-type]
@@ -45,7 +45,7 @@ def find_form(described: CallSignature, path: Path, result: Any, out: bool) -> C
 
 
 def _is_as_recorded(form: CallForm, path: Path) -> bool:
-    """Tell whether no number has to be made another kind of number on its way."""
+    """Tell whether no number has to be converted to another type."""
     lines, inputs = path.recorded.lines, path.recorded.inputs
     if len(form.leaves) != inputs:
         return False
@@ -55,7 +55,7 @@ def _is_as_recorded(form: CallForm, path: Path) -> bool:
 
 
 def _argument(given: Any, known: list[Any]) -> Argument | None:
-    """Return how an argument is passed; what it is compared with goes to `known`."""
+    """Return how an argument is passed; append the value it must equal to `known`."""
     kind: type = type(given)
     if kind in _FIXED:
         known.append(given)

@@ -1,4 +1,4 @@
-"""From the numbers that a program computes to the result that the function would return."""
+"""Convert the numbers that a program computes to the result that the function would return."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simpleautodiff.values.pytree import flatten
 
 
 def find_finish(outputs: list[Any], result: Any, name: str) -> Callable[[list[Any]], Any]:
-    """Return how numbers become the result: of the structure and the types that `result` has."""
+    """Return a function that converts numbers to the structure and the types of `result`."""
     leaves, rebuild = flatten(result)
     if len(leaves) != len(outputs):
         raise TraceError(f"{name} returned another structure when it was run again")
@@ -33,9 +33,9 @@ def find_finish(outputs: list[Any], result: Any, name: str) -> Callable[[list[An
 
 
 def check_same(numbers: list[Any], result: Any, name: str) -> None:
-    """Refuse a function that gives other numbers when it is called again.
+    """Refuse a function that returns other numbers when it is called again.
 
-    `numbers` are the leaves of what it gave then: numbers, or symbols that have them.
+    `numbers` are the leaves of that second result: numbers, or symbols that have them.
     """
     for leaf, again in zip(flatten(result)[0], numbers, strict=True):
         number = getattr(again, "concrete", again)
@@ -44,18 +44,18 @@ def check_same(numbers: list[Any], result: Any, name: str) -> None:
 
 
 def dtype_of_result(leaf: Any) -> Any:
-    """Return the dtype of a part of a result; None of what is no number."""
+    """Return the dtype of a part of a result; None if it is not a number."""
     is_number = isinstance(leaf, (bool, int, float, complex, np.generic, np.ndarray))
     return np.asarray(leaf).dtype if is_number else None
 
 
 def copy_array(leaf: Any) -> Any:
-    """Return a result that nobody else may write to."""
+    """Return a result that shares no memory."""
     return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
 
 
 def _maker(leaf: Any) -> Any:
-    """Return what makes a number or an array like `leaf`."""
+    """Return a function that makes a number or an array like `leaf`."""
     if isinstance(leaf, np.ndarray):
         dtype, shape = leaf.dtype, leaf.shape
         return lambda x: np.asarray(x, dtype).reshape(shape)
@@ -68,13 +68,13 @@ def _maker(leaf: Any) -> Any:
 
 
 def _to_integer(number: Any, whole: Any = int, otherwise: Any = float) -> Any:
-    """Return a number without a fraction as a whole one; the floor of nan is nan."""
-    largest = math.inf if whole is int else 2.0**63  # of NumPy's integers
+    """Return a number without a fraction as an integer; the floor of nan is nan."""
+    largest = math.inf if whole is int else 2.0**63  # the range of int64
     return whole(number) if abs(number) < largest else otherwise(number)
 
 
 def _agree(leaf: Any, number: Any) -> bool:
-    """Tell whether two results are one, but for rounding."""
+    """Tell whether two results are equal up to rounding."""
     if not isinstance(leaf, (float, int, complex, np.generic, np.ndarray)):
         return leaf is number or bool(leaf == number)
     a, b = np.asarray(leaf), np.asarray(number)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.made_arrays import run_answering
+from simpleautodiff.arrays.made_arrays import run_with_replacements
 from simpleautodiff.arrays.patch_scipy import patch_scipy
 from simpleautodiff.compiled.finish_results import (
     check_same,
@@ -50,7 +50,7 @@ _FLOATS = {float}
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What `jit` was told."""
+    """The options of `jit`."""
 
     precise: bool = False
     tier: str | None = None
@@ -60,7 +60,7 @@ class Options:
 
 @dataclass(eq=False)
 class Path:
-    """One path through the code: its program, and how to put its results together.
+    """One path through the code: its program, and how to assemble its results.
 
     `branches[k]` is the path where the k-th guard does not hold; `as_is[k]` says why there is none.
     """
@@ -68,14 +68,14 @@ class Path:
     recorded: RecordedProgram
     program: RunnableProgram
     finish: Callable[[list[Any]], Any]
-    results: list[Any]  # the dtype of each result; None of what is no number
-    # What the function gave, and for what, if it is not known yet that the program gives the same.
+    results: list[Any]  # the dtype of each result; None if it is not a number
+    # Inputs and result of the function, if the program is not confirmed to give the same yet.
     unconfirmed: tuple[list[Any], Any] | None = None
     branches: dict[int, Path] = field(default_factory=dict)
     as_is: dict[int, str] = field(default_factory=dict)
 
     def all(self) -> list[Path]:
-        """Return this path and those that branch off it."""
+        """Return this path and all paths that branch off it."""
         return [self, *[path for turn in self.branches.values() for path in turn.all()]]
 
 
@@ -85,11 +85,12 @@ class Specialization:
 
     calls: int = 0
     root: Path | None = None
+    last: Path | None = None  # the path that the last call took
     reason: str = ""  # why it is not compiled
-    given: list[str] = field(default_factory=list)  # where the arguments stand that may change
+    given: list[str] = field(default_factory=list)  # the paths of the arguments that may change
 
     def paths(self) -> list[Path]:
-        """Return the paths through the code that were met."""
+        """Return the recorded paths through the code."""
         return self.root.all() if self.root else []
 
 
@@ -102,19 +103,19 @@ class JitFunction:
         self.known: dict[Hashable, Specialization] = {}
         self.not_compared: dict[str, int] = {}  # why calls have no signature, and how many
         self.on_path: Callable[[Path, CallSignature, Any], None] = lambda *_: None
-        self.has_warned = False  # that something is not compiled
+        self.has_warned = False  # that the function is not compiled
         self._recording = threading.RLock()
 
     @cached_property
     def parameters(self) -> set[str]:
-        """The names of what it takes."""
+        """The names of the parameters."""
         try:
             return set(inspect.signature(self.f).parameters)
         except (TypeError, ValueError):
             return set()
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """Answer a call: by a program if there is one that fits, or by running the function."""
+        """Answer a call: by a program that fits, or by running the function."""
         if "out" in kwargs and "out" not in self.parameters:
             out = kwargs["out"]
             return _write_into(self._answer(args, without_out(kwargs), out), out)
@@ -141,7 +142,7 @@ class JitFunction:
         return self._run_program(found, described, args, kwargs, out)
 
     def _run_plainly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the function itself; refuse what it has kept from another derivative."""
+        """Run the function itself; refuse values that it has kept from another derivative."""
         what = f"the result of {name_of(self.f)}"
         return map_leaves(lambda leaf: check_open(leaf, what), self.f(*args, **kwargs))
 
@@ -158,19 +159,35 @@ class JitFunction:
     ) -> Any:
         if found.root is None:
             return self._run_and_record(found, described, args, kwargs, None)
-        path, inputs = found.root, described.inputs
+        inputs = described.inputs
+        if found.last is not None:  # calls one after another mostly go one way
+            path, tried = self._follow_guards(found, found.last, inputs, out)
+            if tried is not None and tried[0] == 0:
+                found.last = path
+                return path.finish(tried[1])
+        path, tried = self._follow_guards(found, found.root, inputs, out)
+        if tried is None or tried[0] - 1 in path.as_is:
+            return self._run_plainly(args, kwargs)  # the function itself says what is wrong
+        status, outputs = tried
+        if status:
+            return self._run_and_record(found, described, args, kwargs, (path, status - 1))
+        found.last = path if path is not found.root else None
+        return path.finish(outputs)
+
+    def _follow_guards(
+        self, found: Specialization, path: Path, inputs: list[Any], out: Any
+    ) -> tuple[Path, tuple[int, list[Any]] | None]:
+        """Run a program, and where a guard fails that of the path that goes on there.
+
+        Return the last path and what it gave: the number of a guard that fails, or 0, and results.
+        """
         while True:
             if path.unconfirmed is not None and not self._confirm(found, path):
-                return self._run_plainly(args, kwargs)
+                return path, None
             tried = _try_path(path, inputs, out)
-            if tried is None or tried[0] - 1 in path.as_is:
-                return self._run_plainly(args, kwargs)  # which says itself what is wrong, and where
-            status, outputs = tried
-            if status == 0:
-                return path.finish(outputs)
-            turn = path.branches.get(status - 1)
+            turn = path.branches.get(tried[0] - 1) if tried is not None else None
             if turn is None:
-                return self._run_and_record(found, described, args, kwargs, (path, status - 1))
+                return path, tried
             path = turn
 
     def _run_and_record(
@@ -181,7 +198,7 @@ class JitFunction:
         kwargs: Any,
         branch: tuple[Path, int] | None,
     ) -> Any:
-        """Run the function, and record the way it went for the calls to come."""
+        """Run the function, and record its path for later calls."""
         if branch and len(found.paths()) >= self.options.max_paths:
             guard = branch[0].recorded.guards[branch[1]]
             self._say_not_compiled(
@@ -198,7 +215,7 @@ class JitFunction:
         try:
             _check_unchanged(described, before, name_of(self.f))
             path = self._record_path(found, described, branch, result)
-        except Exception as error:  # whatever it was, the function itself ran
+        except Exception as error:  # whatever failed, the function itself has run
             reason = str(error) or type(error).__name__
             if branch is None:
                 found.reason = reason
@@ -216,9 +233,9 @@ class JitFunction:
         return result
 
     def _confirm(self, found: Specialization, path: Path) -> bool:
-        """Tell whether a program gives what the function gave as it was recorded.
+        """Tell whether a program returns what the function returned when it was recorded.
 
-        It does not if a step of a loop is another one each time, by more than its arguments.
+        It does not if a step of a loop depends on more than its arguments.
         """
         assert path.unconfirmed is not None
         inputs, result = path.unconfirmed
@@ -234,7 +251,7 @@ class JitFunction:
         return found.root is not None
 
     def _say_not_compiled(self, reason: str, which: str = "Calls like this one") -> None:
-        """Warn, once for each function, that it is run as it is, and why."""
+        """Warn, once for each function, that it runs without being compiled, and why."""
         if not self.has_warned:
             self.has_warned = True
             warn_user(
@@ -249,7 +266,7 @@ class JitFunction:
         branch: tuple[Path, int] | None,
         result: Any,
     ) -> Path | None:
-        """Record a way and give it its place among the others; None if it is known."""
+        """Record a path and insert it among the others; None if it is known."""
         known = branch[1] in branch[0].branches if branch else found.root is not None
         if known:
             return None  # another thread has recorded it meanwhile
@@ -269,7 +286,7 @@ class JitFunction:
             return path
         before, guard = branch
         if path.recorded.decisions(guard) == before.recorded.decisions(guard):
-            return None  # by a hair: rounded otherwise, the function goes the known way
+            return None  # a close call: rounded differently, it takes the known path
         before.branches[guard] = path
         return path
 
@@ -277,11 +294,11 @@ class JitFunction:
 def record_program(
     f: F, described: CallSignature, options: Options
 ) -> tuple[RecordedProgram, list[Any], bool]:
-    """Run a function on symbols, in place of what may change; return the program and its results.
+    """Run a function on symbols instead of its inputs; return the program and its results.
 
-    The results are symbols, and what does not depend on the arguments; it is also said whether
-    these have the numbers of the call. Loops are recorded by one step each; where code goes by what
-    they give, once more with the numbers of all their steps.
+    The results are symbols, or constants if they do not depend on the arguments; the third result
+    tells whether they have the numbers of the call. Loops are recorded by one step each; if code
+    branches on their results, the function is recorded again with the numbers of all steps.
     """
     for estimates in (Estimates(allowed=True), Estimates()):
         with suppress(NumbersNeeded), recording_loops(estimates, options.precise):
@@ -317,14 +334,14 @@ def run_on_symbols(
             some, more = rebuild(iter(given))
             return f(*some, **more)
 
-        outputs = [unwrapped(x) for x in flatten(run_answering(f, run, run))[0]]
+        outputs = [unwrapped(x) for x in flatten(run_with_replacements(f, run, run))[0]]
         if level.captured:
             raise TraceError(f"{name_of(f)} reads a number of a function being recorded")
         return level.finish(outputs, len(described.varies)), outputs
 
 
 def _try_path(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] | None:
-    """Run a program; None if numbers are such that a step has no result."""
+    """Run a program; None if a step has no result for these numbers."""
     try:
         return path.program.run(inputs, out)
     except (ArgumentError, DomainError):
@@ -332,7 +349,7 @@ def _try_path(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] 
 
 
 class _Silence(warnings.catch_warnings):
-    """No warnings, of what the function has said before."""
+    """Suppresses warnings that the function has already issued."""
 
     def __enter__(self) -> None:
         super().__enter__()
@@ -340,7 +357,7 @@ class _Silence(warnings.catch_warnings):
 
 
 class _WithoutWarnings:
-    """Say nothing again: ``with _WithoutWarnings() as silence, silence``, ended twice.
+    """Suppress warnings: ``with _WithoutWarnings() as silence, silence``, ended twice.
 
     Warnings are switched off for all threads, so only one of them can switch them on again.
     """
@@ -353,17 +370,17 @@ class _WithoutWarnings:
         return self.silence
 
     def __exit__(self, *exception: object) -> None:
-        with suppress(AttributeError, RuntimeError):  # interrupted before it had changed anything
+        with suppress(AttributeError, RuntimeError):  # interrupted before anything was changed
             self.silence.__exit__(None, None, None)
 
 
 def without_out(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return what was given by name, but for where to put the result."""
+    """Return the keyword arguments without `out`."""
     return {name: arg for name, arg in kwargs.items() if name != "out"}
 
 
 def _write_into(result: Any, out: Any) -> Any:
-    """Put a result into an array that was made before."""
+    """Write a result into the array that the caller gave."""
     if not isinstance(result, np.ndarray) or not isinstance(out, np.ndarray):
         raise ArgumentError(
             f"out=... is an array for a result that is one; the result is a "
@@ -374,13 +391,13 @@ def _write_into(result: Any, out: Any) -> Any:
             f"out has the shape {out.shape} and the kind {out.dtype}, the result {result.shape} "
             f"and {result.dtype}"
         )
-    if result is not out and not _is_view(result, out):  # then it was put there at once
+    if result is not out and not _is_view(result, out):  # otherwise it was written there directly
         np.copyto(out, result)
     return out
 
 
 def _is_view(result: Any, of: Any) -> bool:
-    """Tell whether an array has the very elements of another."""
+    """Tell whether an array has exactly the elements of another, in the same memory."""
     return result.__array_interface__["data"] == of.__array_interface__["data"] and bool(
         result.strides == of.strides
     )
@@ -394,7 +411,7 @@ def _check_unchanged(described: CallSignature, before: list[Any], name: str) -> 
 
 
 def _holds_other(described: CallSignature) -> bool:
-    """Tell whether an object among the arguments holds what it did not hold before."""
+    """Tell whether an object among the arguments has changed since the signature was taken."""
     if len(described.varies) == len(described.leaves):
         return False
     try:

@@ -51,12 +51,12 @@ class Jitted(CallSlot):
         self.function.on_path = on_path
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        """Be a method, where the function stands in a class."""
+        """Act as a method if the function is defined in a class."""
         return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self) -> Any:
         if getattr(sys.modules.get(self.__module__), self.__name__, None) is self:
-            return self.__name__  # it was decorated, so its name finds it
+            return self.__name__  # it was decorated, so pickle finds it by its name
         return _remake, (find_recipe(self.__wrapped__), self.function.options)
 
     def __repr__(self) -> str:
@@ -71,22 +71,22 @@ class Jitted(CallSlot):
         return _join_paths(self.function, lambda path: path.program.source())
 
     def llvm(self) -> str:
-        """Return the code in LLVM's language; it is compiled if it is not yet."""
+        """Return the LLVM text; compile it if that has not happened yet."""
         return _join_paths(self.function, lambda path: _codes(path, lambda code: code.ir))
 
     def asm(self) -> str:
-        """Return the machine code in the assembly language of this machine."""
+        """Return the machine code in assembly language."""
         return _join_paths(self.function, lambda path: _codes(path, lambda code: code.asm()))
 
     def wait(self) -> Jitted:
-        """Wait until what is being compiled in the background is ready."""
+        """Wait until background compilation is finished."""
         wait()
         return self
 
     def to_c(self, name: str = "") -> str:
-        """Return the program as a C file, which every C compiler takes.
+        """Return the program as a C file, for any C compiler.
 
-        All paths through the code that were met are in it.
+        It contains all recorded paths through the code.
 
         Examples
         --------
@@ -111,9 +111,9 @@ class Jitted(CallSlot):
         return self._export("c", name)
 
     def to_python(self, name: str = "") -> str:
-        r"""Return the program as a module in Python that needs nothing but NumPy.
+        r"""Return the program as a Python module that needs nothing but NumPy.
 
-        All paths through the code that were met are in it. Where a line is a function of
+        It contains all recorded paths through the code. If a line is a function of
         `scipy.special`, it needs SciPy, too.
 
         Examples
@@ -129,13 +129,13 @@ class Jitted(CallSlot):
         return self._export("python", name)
 
     def _export(self, language: str, name: str) -> str:
-        """Return what was recorded of the one signature, in another language."""
+        """Return the program of the one signature in another language."""
         from simpleautodiff.compiled.backends.exporters import EXPORTERS
 
         return EXPORTERS[language](self._collect_paths(name))
 
     def _collect_paths(self, name: str) -> Export:
-        """Return what there is to export: the paths of the one signature."""
+        """Return what can be exported: the paths of the one signature."""
         known = list(self.function.known.values())
         found = [one for one in known if one.root is not None]
         reasons = [one.reason for one in known if one.reason]
@@ -164,7 +164,7 @@ class Jitted(CallSlot):
 
 
 def _batched_alone(program: RunnableProgram, inputs: int) -> BatchedKernel | None:
-    """Return the batched function that a program is, if it has the same arguments and results."""
+    """Return the only batched function of a program, if it has the same arguments and results."""
     if not isinstance(program, BatchedProgram):
         return None
     places = [int(arg) if type(arg) is Ref else -1 for arg in program.args]
@@ -174,7 +174,7 @@ def _batched_alone(program: RunnableProgram, inputs: int) -> BatchedKernel | Non
 
 
 def make_jitted(f: F | None, precise: bool, tier: str | None, threads: int, max_paths: int) -> Any:
-    """Do what `jit` says."""
+    """Make what `jit` returns."""
     if tier is not None and tier not in TIERS:
         raise ArgumentError(f"tier is one of {', '.join(TIERS)}, or None; got {tier!r}")
     for name, number in (("threads", threads), ("max_paths", max_paths)):
@@ -196,7 +196,7 @@ def _remake(how: Any, options: Options) -> Jitted:
 
 
 def _point_to_code(itself: weakref.ref[Jitted]) -> None:
-    """Let Python call the compiled code of all signatures and paths at once."""
+    """Make Python call the compiled code of all signatures and paths directly."""
     jitted = itself()
     if jitted is None:
         return

@@ -1,4 +1,4 @@
-"""Record a function as one scalar program, to be run by something else than Python."""
+"""Record a function as one scalar program, for other uses than running it here."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from simpleautodiff.compiled.signature import signature
 
 
 def record_kernel(f: Callable[..., list[Any]], args: Sequence[Any]) -> tuple[Kernel, list[int]]:
-    """Return a function of numbers and arrays as a scalar program, and which results it gives.
+    """Return a function of numbers and arrays as a scalar program, and its results.
 
     The function returns a list of numbers and arrays. Those that do not depend on its arguments
-    are no results of the program. What is too large to be written element by element, or no
-    operation on single numbers, is refused with a `TraceError`.
+    are no results of the program. A program that is too large to be unrolled, or
+    is not made of scalar operations, is refused with a `TraceError`.
 
     Examples
     --------

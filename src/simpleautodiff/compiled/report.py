@@ -1,4 +1,4 @@
-"""What a compiled function says about itself."""
+"""The report of a compiled function on itself."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from simpleautodiff.values.pytree import parts_of
 
 
 class CallSignature(NamedTuple):
-    """The arguments of one call, taken apart."""
+    """The arguments of one call, split into leaves."""
 
-    key: Hashable  # equal for calls that one program can answer
+    key: Hashable  # equal for calls that one program can serve
     tree: Any  # (args, kwargs)
     leaves: list[Any]
     varies: list[int]  # which leaves are numbers or arrays that may change
@@ -36,9 +36,9 @@ class NotComparedError(TraceError):
 
 
 def signature(tree: Any) -> CallSignature:
-    """Describe a call; refuse one with something among its arguments that cannot be compared.
+    """Describe a call; refuse arguments that cannot be compared with those of other calls.
 
-    That is so for arrays of objects, and inside another transformation.
+    Such are arrays of objects, and values inside another transformation.
     """
     leaves: list[Any] = []
     try:
@@ -67,14 +67,14 @@ def _key(tree: Any, leaves: list[Any]) -> Hashable:
 
 
 def _state(leaf: Any, within: tuple[int, ...]) -> Hashable:
-    """Return what an object holds, which decides how code runs.
+    """Return the attributes of an object, which decide how code runs.
 
     Equal objects may hold different numbers: 1, 1.0 and True are equal, and so are 0.0 and -0.0.
     """
     kind: Any = type(leaf)
     if isinstance(leaf, Number) and not isinstance(leaf, int):
         return repr(leaf)
-    named = hasattr(leaf, "__name__")  # functions, classes, modules: taken as they are
+    named = hasattr(leaf, "__name__")  # functions, classes and modules are compared by identity
     if named or kind in _SIMPLE or id(leaf) in within:
         return None
     if isinstance(leaf, frozenset):
@@ -84,7 +84,7 @@ def _state(leaf: Any, within: tuple[int, ...]) -> Hashable:
         return None if isinstance(reduced, str) else _held(reduced[1:3], (*within, id(leaf)))
     except Exception as error:
         if kind.__hash__ is not object.__hash__:
-            return None  # it says itself what it is equal to
+            return None  # it defines its own equality
         raise TypeError(f"what a {kind.__name__} holds cannot be compared") from error
 
 
@@ -92,7 +92,7 @@ _SIMPLE = {int, bool, str, bytes, type(None), type(Ellipsis)}
 
 
 def _held(part: Any, within: tuple[int, ...]) -> Hashable:
-    """Return what tells a part of an object from any other, numbers and arrays by their values."""
+    """Return a key that tells a part of an object from others, numbers and arrays by value."""
     kind = type(part)
     parts = parts_of(part)
     if parts is not None:
@@ -106,10 +106,10 @@ def _held(part: Any, within: tuple[int, ...]) -> Hashable:
 
 
 def may_vary(leaf: Any) -> bool:
-    """Tell numbers and arrays that may change from what is part of the program.
+    """Tell whether a leaf may change between calls, or is part of the program.
 
-    Floats and arrays change from call to call. Integers, strings and the like decide how code
-    runs (how often a loop, which axis): a program is made for each of them.
+    Floats and arrays change from call to call. Integers, strings and the like decide how code runs
+    (how often a loop runs, which axis): a program is made for each of them.
     """
     kind = type(leaf)
     if kind is float or kind is complex:
@@ -120,7 +120,7 @@ def may_vary(leaf: Any) -> bool:
 
 
 def leaf_paths(described: CallSignature) -> list[str]:
-    """Return of each argument that may change where it stands: ``0['w']``, or by name: ``x[1]``.
+    """Return the path of each argument that may change: ``0['w']``, or by name: ``x[1]``.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def _paths(path: str, tree: Any) -> list[str]:
 
 
 def given_names(f: Any, paths: list[str]) -> list[str]:
-    """Return names for arguments: those of the parameters of a function, where they are known.
+    """Return names for arguments: those of the function's parameters, if they are known.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""What runs a recorded program: which kind of program it is, and so which tiers it has.
+"""Choose what runs a recorded program: which kind of program it is, and so its tiers.
 
 Scalar programs (of single numbers and small arrays) begin on the interpreter, which starts at once.
-Those that are called again are compiled quickly, and hot ones compiled well, in a thread of their
-own while the calls go on. Array programs run through NumPy until their loops are compiled; so do
-batched programs.
+Those that are called again are compiled quickly, and hot ones optimised, in a background thread
+while calls go on. Array programs are run by NumPy until their loops are compiled; so are batched
+programs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.backends.targets import TARGET
-from simpleautodiff.compiled.loops.expand import has_loops
+from simpleautodiff.compiled.loops.expand import expand_loops, has_loops
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram
 from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.rolled.limits import ROLLING
@@ -29,10 +29,11 @@ from simpleautodiff.compiled.running.runnable import RunnableProgram
 from simpleautodiff.compiled.running.scalar_tiers import TieredScalarProgram
 from simpleautodiff.compiled.scalar.kernel import Kernel
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
+from simpleautodiff.errors import ArgumentError
 
-WRITTEN_OUT = 1000  # steps that an unrolled program may have, however few lines they come from
-STEPS_OF_A_LINE = 16  # with more of them, its arrays are better gone through in loops
-LINES_OF_A_STEP = 2  # with more of them, it is not tried how few steps a long program comes to
+WRITTEN_OUT = 1000  # steps up to which a program is always unrolled
+STEPS_OF_A_LINE = 16  # steps per line from which on loops are better
+LINES_OF_A_STEP = 2  # lines per step from which on unrolling is not tried
 
 
 def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
@@ -87,31 +88,40 @@ def _is_better_in_loops(recorded: RecordedProgram, kernel: Kernel, options: Any)
 
 
 def _roll_up(recorded: RecordedProgram, options: Any) -> RolledProgram | None:
-    """Return a long program as calls of bodies; None if it is short, or nothing can be compiled."""
+    """Return a long program as calls of bodies; None if it is short, or cannot be compiled."""
     if options.tier in ("tape", "numpy") or not TARGET.is_available():
         return None
     return roll(recorded, options.precise) if len(recorded.lines) >= ROLLING.lines else None
 
 
 def _make_loops(recorded: RecordedProgram, options: Any) -> RunnableProgram:
-    """Return what runs a program with loops: machine code, or NumPy where a step needs it."""
+    """Return the runner of a program with loops: machine code, if every step can be compiled.
+
+    If not, the steps are unrolled like those of Python's loops; a loop of unknown length is run by
+    NumPy.
+    """
     if options.tier in ("tape", "numpy") or not TARGET.is_available():
         return TieredArrayProgram(recorded, options.precise, "numpy")
     try:
-        program = _run_rolled(recorded, roll_loops(recorded, options.precise), options)
+        rolled = roll_loops(recorded, options.precise)
+        program = _run_rolled(recorded, rolled, options)
         why = "there is nothing to compile in it"
     except NotRolledError as error:
         program, why = None, str(error)
-    if program is None:
-        program = TieredArrayProgram(recorded, options.precise, "numpy")
-        program.fail(f"NumPy runs its loops: {why}")
-    return program
+    if program is not None:
+        return program
+    try:
+        return make_program(expand_loops(recorded), options)
+    except ArgumentError:
+        made = TieredArrayProgram(recorded, options.precise, "numpy")
+        made.fail(f"NumPy runs its loops: {why}")
+        return made
 
 
 def _run_rolled(
     recorded: RecordedProgram, rolled: RolledProgram, options: Any
 ) -> RunnableProgram | None:
-    """Return what runs a rolled program; None if a body cannot be compiled, or there is none."""
+    """Return the runner of a rolled program; None if a body cannot be compiled."""
     if not rolled.bodies:
         return None
     try:

@@ -5,8 +5,8 @@ is the paper's v and v̇. Every operation follows from the chain rule and Leibni
 
     v' = Σ over arguments u of (∂v/∂u) u',   so   v⁽ᵐ⁺¹⁾ = Σ Σⱼ C(m, j) (∂v/∂u)⁽ʲ⁾ u⁽ᵐ⁺¹⁻ʲ⁾,
 
-where ∂v/∂u is the row's own rule evaluated on jets: rows need nothing extra for Taylor mode, the
-cost grows polynomially with n, and nothing is remembered of the past, so a loop of any length
+where ∂v/∂u is the row's own rule evaluated on jets. So rows need nothing extra for Taylor mode and
+the cost grows polynomially with n. A jet does not refer to its arguments, so a loop of any length
 needs constant memory.
 """
 
@@ -37,10 +37,10 @@ class JetLevel(Level):
 
     def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Jet:
         """Return the jet of `primitive`(`args`)."""
-        rule = (primitive, tuple(map(_forgetful, args))) if primitive.squared else None
+        rule = (primitive, tuple(map(_drop_rule, args))) if primitive.squared else None
         if self.order == 1:
             return Jet(value, [self._tangent(primitive, args, values, value)], self, rule)
-        lazy_args = tuple(arg.lazily() if _is_jet(arg, self) else arg for arg in args)
+        lazy_args = tuple(arg.make_lazy() if _is_jet(arg, self) else arg for arg in args)
         jet = self.lazy.result(primitive, lazy_args, values, value)
         jet.nth(self.order)
         return Jet(value, jet.higher, self, rule)
@@ -59,7 +59,7 @@ class JetLevel(Level):
 class LazyLevel(Level):
     """The level of jets inside a rule: their derivatives are computed when asked for.
 
-    The rule of sin asks for cos, whose rule asks for sin, ...; each asks for one order less.
+    The rule of sin evaluates cos, whose rule evaluates sin, and so on, each to one order less.
     """
 
     def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Jet:
@@ -94,8 +94,8 @@ class Jet(Traced):
             self.higher.append(self._next())
         return self.higher[n - 1]
 
-    def lazily(self) -> Jet:
-        """Return this jet for use inside a rule."""
+    def make_lazy(self) -> Jet:
+        """Return a lazy copy of this jet, for use inside a rule."""
         assert isinstance(self.level, JetLevel)
         return Jet(self.value, self.higher, self.level.lazy)
 
@@ -116,7 +116,7 @@ class Jet(Traced):
         if derivative is ZERO or slope is ZERO:
             return ZERO
         if isinstance(slope, Linear):
-            slope = filled(slope.push(filled(derivative)))  # the map depends on jets, if at all
+            slope = filled(slope.push(filled(derivative)))  # a map may itself depend on jets
             derivative = None
         if _is_jet(slope, self.level):
             slope = slope.nth(j)
@@ -138,8 +138,8 @@ class Jet(Traced):
         return f"Jet({self.value!r}, derivatives={self.higher!r})"
 
 
-def _forgetful(arg: Any) -> Any:
-    """Return an argument of a root, for its square, which asks no further back."""
+def _drop_rule(arg: Any) -> Any:
+    """Return an argument of a root without its own history, which the square does not need."""
     return Jet(arg.value, arg.higher, arg.level) if type(arg) is Jet else arg
 
 

@@ -16,13 +16,13 @@ from simpleautodiff.core.primitive import Args, Primitive
 from simpleautodiff.errors import ArgumentError, AutodiffError, cite_line
 from simpleautodiff.values.functions import as_argument, check_value
 
-REFUSED = (ArithmeticError, ValueError, TypeError)  # what numbers raise where they have no answer
+REFUSED = (ArithmeticError, ValueError, TypeError)  # raised by numbers outside a domain
 _numbers = itertools.count(1)
-WATCHERS: dict[Primitive, Callable[[Any, tuple[Any, ...]], None]] = {}  # told of each result
+WATCHERS: dict[Primitive, Callable[[Any, tuple[Any, ...]], None]] = {}  # called with each result
 
 
 class Traced:
-    """What every transformation passes to a function in place of a number."""
+    """A value that a transformation passes to a function instead of a number."""
 
     __slots__ = ("__weakref__", "level", "value")
     value: Any
@@ -30,23 +30,23 @@ class Traced:
     shape: Any  # this and all other attributes of arrays are installed by `arrays`
     copy: Any
     writable: Any
-    array_like = False  # to be treated as an array, even where its shape is ()
-    opaque = False  # it stands for numbers that differ from use to use
+    array_like = False  # is treated as an array, even if its shape is ()
+    opaque = False  # stands for several numbers, so code must not branch on it
 
     __hash__ = object.__hash__
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """What `isinstance` is told: outside this library, the class of the number inside."""
+        """The class that `isinstance` sees: outside this library, that of the innermost number."""
         return engine.class_of(self, sys._getframe(1))
 
     def plainly(self) -> Any:
-        """Return the innermost number; of what is opaque, that which stands for the numbers."""
+        """Return the innermost number; for an opaque value, what stands for the numbers."""
         return plain(self.value)
 
 
 class Written:
-    """What has been written to: `current` is the node, or the array, that it is now."""
+    """An array that has been written to; `current` is the node or array that it now equals."""
 
     __slots__ = ()
     current: Any
@@ -54,14 +54,14 @@ class Written:
 
 
 def unwrapped(x: Any) -> Any:
-    """Return what an array that was written to is now; anything else is as it is."""
+    """Return the current node of an array that was written to; return anything else unchanged."""
     return x.current if issubclass(type(x), Written) else x
 
 
 def plain(x: Any) -> Any:
-    """Return the innermost number of a node of nodes; a number is its own.
+    """Return the innermost number of a node of nodes; a number is returned unchanged.
 
-    A batch stays one: of plain numbers.
+    A batch is returned as a batch of plain numbers.
     """
     while isinstance(x, Traced):
         if x.opaque:
@@ -71,21 +71,21 @@ def plain(x: Any) -> Any:
 
 
 def concrete(x: Any) -> Any:
-    """Return the plain array of a node; of what is opaque, that of all examples or of this call."""
+    """Return the plain array of a node; for an opaque value, all its examples or this call's."""
     while isinstance(x, Traced):
         x = x.concrete if x.opaque and hasattr(x, "concrete") else x.value
     return x
 
 
 class Level:
-    """One use of a transformation: who records what happens to its inputs, and how.
+    """One use of a transformation: it decides how operations on its inputs are recorded.
 
-    Levels are numbered as they open; those typed by hand have the number they are given.
+    Levels are numbered as they open, except those of graphs typed by hand, whose number is given.
     """
 
-    above: Level | None = None  # of graphs typed by hand around values of this level
-    by_hand = False  # whether its graphs are typed by hand, so that nodes are known one by one
-    compared = False  # whether the code has asked which of two numbers is larger
+    above: Level | None = None  # the level of graphs typed by hand around this level's values
+    by_hand = False  # whether users type its graphs, so that they see each node
+    compared = False  # whether the code has compared numbers
 
     def __init__(self, number: float | None = None) -> None:
         self.number = next(_numbers) if number is None else number
@@ -98,7 +98,7 @@ class Level:
         self.open = False
 
     def answered(self, answer: Any, sign: str, x: Any, y: Any) -> Any:
-        """Return the answer to ``x > y``; a level may note what was asked, or let arrays know."""
+        """Return the answer to ``x > y``; a level may override this to note the comparison."""
         self.compared = True
         return answer
 
@@ -110,13 +110,13 @@ class Level:
         return self.result(primitive, args, self.values(args), value)
 
     def values(self, args: Args) -> Args:
-        """Return what the arguments are one level lower."""
+        """Return the arguments with nodes of this level replaced by their values."""
         return tuple(
             [arg.value if isinstance(arg, Traced) and arg.level is self else arg for arg in args]
         )
 
     def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Any:
-        """Make what stands on this level for `value`, computed from the `values` of `args`."""
+        """Make the object of this level for `value`, computed from the `values` of `args`."""
         raise NotImplementedError
 
 
@@ -129,7 +129,7 @@ def apply(primitive: Primitive, *args: Any) -> Any:
         )
     level: Level | None = None
     for i, arg in enumerate(args):
-        if isinstance(arg, Traced) and not isinstance(arg, Written):
+        if isinstance(arg, Traced) and not issubclass(type(arg), Written):
             if level is None or arg.level.number > level.number:
                 level = arg.level
         elif not isinstance(arg, (int, float)):
@@ -150,7 +150,7 @@ def apply(primitive: Primitive, *args: Any) -> Any:
 
 
 def _highest(index: tuple[Any, ...], level: Level | None) -> Level | None:
-    """Return a level, or that of a part of an index if it is higher."""
+    """Return the higher of a level and the levels of the parts of an index."""
     for part in index:
         if isinstance(part, Traced) and (level is None or part.level.number > level.number):
             level = part.level
@@ -158,7 +158,7 @@ def _highest(index: tuple[Any, ...], level: Level | None) -> Level | None:
 
 
 def evaluate(primitive: Primitive, args: Args) -> Any:
-    """Compute the value of a primitive; what is a node on a lower level is recorded there."""
+    """Compute the value of a primitive; nodes of lower levels are recorded on their own level."""
     for arg in args:
         if isinstance(arg, Traced):
             return apply(primitive, *args)
@@ -171,7 +171,7 @@ def evaluate(primitive: Primitive, args: Args) -> Any:
 
 
 def wrap(primitive: Primitive) -> Callable[..., Any]:
-    """Make the wrapping function of a primitive: what users call for it."""
+    """Make the wrapping function of a primitive, the one that users call."""
     if engine.wrap is not None:
         return engine.wrap(primitive)
 

@@ -1,4 +1,4 @@
-"""Local derivatives that are no number: a structural zero, linear maps, bundles; and their sums."""
+"""Local derivatives that are not numbers: a structural zero, linear maps, bundles; their sums."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ ZERO = Zero()
 class Linear:
     """A linear map: `push` carries a tangent forward, `pull` an adjoint back.
 
-    ⟨push(dx), dy⟩ = ⟨dx, pull(dy)⟩ for every dx and dy. A map that `moves` only copies and adds up
-    elements, so that it shows where structural zeros go.
+    ⟨push(dx), dy⟩ = ⟨dx, pull(dy)⟩ for every dx and dy. `moves` says that the map only copies and
+    adds elements, so that applying it to a mask shows where structural zeros go.
     """
 
     __slots__ = ("moves", "pull", "push")
@@ -64,19 +64,19 @@ class LinearRule:
 
 
 class PartialAdjoint:
-    """An adjoint, or a tangent, of which only some elements exist; others are structural zeros.
+    """An adjoint, or a tangent, some of whose elements are structural zeros.
 
-    It says itself how it is carried on, which shape it takes, and what array it is in the end.
+    Its methods say how it is carried through a local derivative, reshaped, and made an array.
     """
 
     __slots__ = ()
-    array: Any  # with zeros in place of what does not exist
+    array: Any  # with zeros for the elements that do not exist
     mask: Any  # which elements exist
-    like: Callable[[Any, Any], PartialAdjoint]  # make another one, of an array and a mask
-    local_derivative: Callable[[Any, int], Any]  # of a node, without warnings of absent elements
+    like: Callable[[Any, Any], PartialAdjoint]  # make one from another array and mask
+    local_derivative: Callable[[Any, int], Any]  # of a node, with no warning for absent elements
     pulled_by: Callable[[Any], Any]  # carry it back through a local derivative
-    pushed_by: Callable[[Any], Any]  # carry it forward through one
-    fit: Callable[[Any], Any]  # give it the shape of what it belongs to
+    pushed_by: Callable[[Any], Any]  # carry it forward through a local derivative
+    fit: Callable[[Any], Any]  # give it the shape of the value it belongs to
     filled: Callable[[], Any]  # make it an ordinary adjoint, with zeros for absent elements
 
 
@@ -108,5 +108,5 @@ def pull(derivative: Any, bar: Any) -> Any:
 
 
 def filled(bar: Any) -> Any:
-    """Return an adjoint as an ordinary number or array."""
+    """Return an adjoint as an ordinary number or array, with 0 for structural zeros."""
     return bar.filled() if isinstance(bar, PartialAdjoint) else bar

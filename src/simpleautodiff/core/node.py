@@ -16,7 +16,7 @@ from weakref import ref
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Level, Traced
-from simpleautodiff.core.primitive import Args, Primitive, stated
+from simpleautodiff.core.primitive import Args, Primitive, make_stated
 from simpleautodiff.errors import ArgumentError, TraceError
 from simpleautodiff.values.functions import check_value
 
@@ -40,7 +40,7 @@ class Node(Traced):
     __slots__ = ("args", "index", "primitive")
     primitive: Primitive | None
     args: tuple[Any, ...]
-    index: Any  # on a tape, its position; typed by hand, weak references to its children
+    index: Any  # on a tape: its position; typed by hand: its children
     verbose = False  # whether every sweep of a graph typed by hand is printed
 
     def __init_subclass__(cls) -> None:
@@ -52,7 +52,7 @@ class Node(Traced):
     ) -> None:
         self.value = check_value(value, "the value of a Node")
         self.args = tuple(parent_nodes)
-        self.primitive = stated(operator, ()) if operator != "input" or self.args else None
+        self.primitive = make_stated(operator, ()) if operator != "input" or self.args else None
         self.level = hand_above(value.level) if isinstance(value, Traced) else HAND
         self.index = None
         if name:
@@ -85,7 +85,7 @@ class Node(Traced):
     def grad_wrt_parents(self) -> list[Any]:
         """∂self/∂parent for each of `parent_nodes`."""
         if self.primitive is not None and len(self.primitive.partials) < len(self.args):
-            return []  # made by hand, and not stated yet
+            return []  # a node made by hand whose derivatives are not stated yet
         return [derivative for _, derivative in self.local_derivatives()]
 
     @grad_wrt_parents.setter
@@ -95,36 +95,36 @@ class Node(Traced):
                 f"{self!r} has {len(self.args)} parents, so grad_wrt_parents needs as many "
                 f"numbers; got {len(derivatives)}"
             )
-        self.primitive = stated(self.operator, derivatives)
+        self.primitive = make_stated(self.operator, derivatives)
 
     @property
     def child_nodes(self) -> list[Node]:
         """The living nodes computed from this one, in the order they were made."""
         if not isinstance(self.level, Hand):
-            raise not_by_hand("list of children")
+            raise not_by_hand_error("list of children")
         return Children(self)
 
     def children(self) -> Iterator[Node]:
-        """Yield the living nodes computed from this one, typed by hand."""
+        """Yield the living nodes that were computed from this one, in a graph typed by hand."""
         links = self.index
-        for link in links if isinstance(links, Links) else (links,):
+        for link in links if isinstance(links, ChildLinks) else (links,):
             child = link() if link is not None else None
             if child is not None:
                 yield child
 
     @property
     def partial_derivative(self) -> Any:
-        """What the last `forward` or `reverse` over this graph found for this node."""
+        """The derivative that the last `forward` or `reverse` over this graph found here."""
         links = self.index
-        found = links.derivative if isinstance(links, Links) else None
+        found = links.derivative if isinstance(links, ChildLinks) else None
         return engine.unswept(self) if found is None else found
 
     @partial_derivative.setter
     def partial_derivative(self, derivative: Any) -> None:
         if not isinstance(self.level, Hand):
-            raise not_by_hand("partial derivative")
-        if not isinstance(self.index, Links):
-            self.index = Links(self.index)
+            raise not_by_hand_error("partial derivative")
+        if not isinstance(self.index, ChildLinks):
+            self.index = ChildLinks(self.index)
         self.index.derivative = derivative
 
     def __repr__(self) -> str:
@@ -134,9 +134,9 @@ class Node(Traced):
 
 @final
 class Constant:
-    """A node of another level among the arguments of a node, to which it is a constant.
+    """A node of another level among the arguments of a node, for which it is a constant.
 
-    So whatever is a node among the arguments is a parent.
+    The box is there so that every node among the arguments is a parent.
     """
 
     __slots__ = ("value",)
@@ -151,14 +151,14 @@ class Constant:
 class Recorder(Level):
     """A level whose record is a graph of nodes."""
 
-    shown = False  # whether each step will be seen, so that there should be none but the user's
+    shown = False  # whether users see each step: record only theirs
 
     def retain(self, x: Any) -> Any:
-        """Return a constant such that nobody changes it while the graph is used."""
+        """Return a constant, protected from changes while the graph is used."""
         return engine.retain(x)
 
     def argument(self, arg: Any) -> Any:
-        """Return an argument as a node keeps it."""
+        """Return an argument in the form in which a node stores it."""
         if (isinstance(arg, Node) and arg.level is self) or isinstance(arg, (int, float)):
             return arg
         arg = self.retain(arg)
@@ -176,7 +176,7 @@ class Recorder(Level):
         return node
 
     def append(self, node: Node, /) -> None:
-        """Take the new node in."""
+        """Add the new node to the record."""
         raise NotImplementedError
 
 
@@ -190,7 +190,7 @@ class Hand(Recorder):
     by_hand = True
 
     def append(self, node: Node, /) -> None:
-        """Write the new node into the child lists of its parents."""
+        """Add the new node to the child lists of its parents."""
         node.index = None
         link = ref(node)
         for arg in node.args:
@@ -199,10 +199,10 @@ class Hand(Recorder):
 
 
 @final
-class Links(list["ref[Node]"]):
-    """What a node knows beside its arguments: its children, weakly, and its last derivative.
+class ChildLinks(list["ref[Node]"]):
+    """The children of a node, as weak references, and its last derivative.
 
-    Dead children are swept out as the list doubles.
+    Dead references are removed each time the list has doubled.
     """
 
     __slots__ = ("derivative", "limit")
@@ -222,8 +222,8 @@ class Links(list["ref[Node]"]):
         self.append(link)
 
 
-def not_by_hand(what: str) -> TraceError:
-    """Return the error for what only nodes typed by hand keep."""
+def not_by_hand_error(what: str) -> TraceError:
+    """Return the error for an attribute that only nodes typed by hand have."""
     return TraceError(
         f"a node inside a function that is being differentiated keeps no {what}; "
         "build the graph by hand with Node(...), or look at trace(f, ...)"
@@ -232,27 +232,27 @@ def not_by_hand(what: str) -> TraceError:
 
 @final
 class Children(list[Node]):
-    """The living children of a node; appending to it tells the parent, as in the paper."""
+    """The living children of a node; appending to the list tells the parent, as in the paper."""
 
     def __init__(self, parent: Node) -> None:
         super().__init__(parent.children())
         self.parent = parent
 
     def append(self, child: Node) -> None:
-        """Make `child` a child of the node this list came from."""
+        """Make `child` a child of the node that this list belongs to."""
         super().append(child)
         adopt(self.parent, ref(child))
 
 
 def adopt(parent: Node, link: ref[Node]) -> None:
-    """Write one more child into what a parent knows: nothing, one reference, or several."""
+    """Add a child to a parent, which stores no reference, one, or several."""
     links = parent.index
     if links is None:
         parent.index = link
-    elif isinstance(links, Links):
+    elif isinstance(links, ChildLinks):
         links.add(link)
     elif links is not link:
-        parent.index = Links(links)
+        parent.index = ChildLinks(links)
         parent.index.add(link)
 
 

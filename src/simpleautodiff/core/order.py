@@ -66,13 +66,13 @@ def execution_order(*outputs: Node) -> list[Node]:
     return ordering
 
 
-def ends(nodes: Sequence[Node]) -> list[Node]:
-    """Return the nodes that none of the others was computed from."""
+def find_ends(nodes: Sequence[Node]) -> list[Node]:
+    """Return the nodes from which none of the others was computed."""
     used = {parent for node in nodes for parent in node.parent_nodes}
     return [node for node in nodes if node not in used]
 
 
-def connected(some: Iterable[Node]) -> list[Node]:
+def find_connected(some: Iterable[Node]) -> list[Node]:
     """Return all nodes connected to these, through parents and children."""
     nodes = list(some)
     seen = set(nodes)
@@ -89,7 +89,7 @@ def connected(some: Iterable[Node]) -> list[Node]:
 
 
 def check_node(node: object) -> Node:
-    """Refuse to walk from what is no node."""
+    """Refuse to walk from something that is not a node."""
     if not isinstance(node, Node):
         raise ArgumentError(f"a graph is walked from a Node, got {node!r}: wrap it in Node(...)")
     return node

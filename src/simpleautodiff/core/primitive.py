@@ -44,7 +44,7 @@ class Domain:
 class Kink:
     """Where a derivative is not unique or not finite: in words, as a test, and the choice made.
 
-    With `wrt` it counts for the derivatives in those arguments alone.
+    With `wrt` it applies only to the derivatives in those arguments.
     """
 
     text: str
@@ -62,7 +62,7 @@ class Primitive:
 
     `partials[i](v, *args)` is ∂v/∂args[i], written with recorded operations from the result `v`
     and the arguments, so that it can be differentiated again. Instead of a function it may be the
-    number 1 or -1, or `ZERO` for "known to be zero".
+    number 1 or -1, or `ZERO`, a structural zero.
 
     `restate(*args)` may return another primitive and its arguments, to be recorded with the same
     value: the square of a root is smooth where the root is not (`rules/roots`).
@@ -80,12 +80,12 @@ class Primitive:
     binds: int = CALL
     real: bool = False
     by_type: ByType | None = None
-    settings: tuple[int, ...] = ()  # arguments that are no numbers: a condition, an axis
+    settings: tuple[int, ...] = ()  # positions of arguments that are no numbers, such as an axis
     arrays: bool = False  # acts on whole arrays, not on each number
-    holomorphic: bool = True  # its derivative is complex, where its arguments are
+    holomorphic: bool = True  # has a complex derivative at complex arguments
     batch: Function | None = None  # how it acts on a batch of arrays at once; see `arrays.batch`
-    floats: bool = False  # computed by SciPy: for floats and arrays of them alone
-    listed: bool = False  # stands in the table
+    floats: bool = False  # computed by SciPy, only for floats and arrays of floats
+    listed: bool = False  # is part of the table
     squared: tuple[Partial, ...] | None = None  # of v², by v and arguments, where v has a kink at
     # 0; () where v is a multiple of its arguments, or has their elements
     restate: Callable[..., tuple[Primitive, Args] | None] | None = None  # a smoother row, if any
@@ -110,14 +110,14 @@ class Primitive:
             raise
         except (ArithmeticError, ValueError):
             result = as_numpy_would(
-                rule, (value, *args), self.complaint(args, "the derivative of ")
+                rule, (value, *args), self.describe_refusal(args, "the derivative of ")
             )
             if result is not ZERO and not is_finite(result):
                 warn_domain(f"the derivative of {self.call(args)} is {result}{cite_line()}")
             return result
 
     def recover(self, error: Exception, args: Args) -> Any:
-        """Return NumPy's inf or nan where Python's numbers refuse, or say what was refused."""
+        """Return NumPy's inf or nan where Python's numbers raise, or explain what was refused."""
         if isinstance(error, TypeError):
             for i, arg in enumerate(args):
                 check_value(arg, f"argument {i + 1} of {self.name}")
@@ -128,21 +128,21 @@ class Primitive:
         if of_numpy is not None:
             kind, what = of_numpy
             raise kind(f"{self.name} of {what}: {error}{cite_line()}") from None
-        result = as_numpy_would(self.compute, args, self.complaint(args))
-        warn_domain(f"{self.complaint(args)}; it becomes {result}{cite_line()}")
+        result = as_numpy_would(self.compute, args, self.describe_refusal(args))
+        warn_domain(f"{self.describe_refusal(args)}; it becomes {result}{cite_line()}")
         return result
 
     def call(self, args: Args) -> str:
         """Write the call with its numbers: ``log(0.0)``."""
         return f"{self.name}({', '.join(map(short_repr, args))})"
 
-    def complaint(self, args: Args, prefix: str = "") -> str:
-        """Say which operation was asked outside which domain."""
+    def describe_refusal(self, args: Args, prefix: str = "") -> str:
+        """Say which operation was evaluated outside which domain."""
         domain = f"; {self.name} needs {self.domain.text}" if self._is_outside(args) else ""
         return f"{prefix}{self.call(args)} is not a finite number{domain}"
 
     def _is_outside(self, args: Args) -> bool:
-        """Tell whether arguments lie outside the domain; those that cannot be asked may do."""
+        """Tell whether arguments are outside the domain; True if the test itself fails."""
         try:
             return self.domain is not REALS and not self.domain.contains(*args)
         except (ArithmeticError, TypeError, ValueError):
@@ -150,38 +150,38 @@ class Primitive:
 
 
 def values_read(primitive: Primitive, parents: tuple[int, ...]) -> frozenset[int]:
-    """Return whose values the derivatives in `parents` read: positions, -1 for the result.
+    """Return the positions of the values that the derivatives in `parents` read; -1 is the result.
 
-    A parameter of a rule whose name begins with an underscore is there for its shape and dtype.
+    A rule reads only the shape and dtype of a parameter whose name begins with an underscore.
     """
     if parents not in primitive.read:
-        by_each = [_read_by(primitive.partials[k], primitive.arity) for k in parents]
+        by_each = [_find_read_by(primitive.partials[k], primitive.arity) for k in parents]
         primitive.read[parents] = frozenset().union(*by_each)
     return primitive.read[parents]
 
 
-def _read_by(rule: Partial, arity: int) -> set[int]:
+def _find_read_by(rule: Partial, arity: int) -> set[int]:
     """Return the arguments that a rule reads, and -1 if it reads the result."""
     if isinstance(rule, LinearRule):
-        both = [_named_as_read(function, arity) for function in (rule.push, rule.pull)]
-        return set().union(*both) - {-1}  # in place of the result they get a derivative
-    return _named_as_read(rule, arity) if callable(rule) else set()
+        both = [_find_named_as_read(function, arity) for function in (rule.push, rule.pull)]
+        return set().union(*both) - {-1}  # their first parameter is a derivative, not the result
+    return _find_named_as_read(rule, arity) if callable(rule) else set()
 
 
-def _named_as_read(function: Any, arity: int) -> set[int]:
+def _find_named_as_read(function: Any, arity: int) -> set[int]:
     read = set()
     parameters = inspect.signature(function).parameters.values()
-    for index, parameter in zip(range(-1, arity), parameters, strict=False):  # no options
+    for index, parameter in zip(range(-1, arity), parameters, strict=False):  # excludes options
         if not parameter.name.startswith("_"):
             several = parameter.kind is parameter.VAR_POSITIONAL
             read |= set(range(index, arity)) if several else {index}
     return read
 
 
-TABLE: dict[str, Primitive] = {}  # the rows, by name; `rules` enters them
+TABLE: dict[str, Primitive] = {}  # the rows by name; `rules` fills it
 
 
-def stated(operator: str, derivatives: Iterable[Any]) -> Primitive:
+def make_stated(operator: str, derivatives: Iterable[Any]) -> Primitive:
     """Make the primitive of a node whose maker states the numbers ∂node/∂parent."""
     partials = tuple(lambda v, *args, number=number: number for number in derivatives)
 

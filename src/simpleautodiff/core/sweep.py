@@ -44,7 +44,7 @@ def reverse_sweep(
 
 
 def accumulate(derivatives: dict[Node, Any], node: Node, term: Any) -> bool:
-    """Add a term to the derivative of a node, in the shape of its value; tell if there is one."""
+    """Add a term to the derivative of a node, in the shape of its value; tell if it is not zero."""
     if term is ZERO:
         return False
     if type(term) not in engine.scalars or type(node.value) not in engine.scalars:
@@ -54,7 +54,7 @@ def accumulate(derivatives: dict[Node, Any], node: Node, term: Any) -> bool:
 
 
 def fit(derivative: Any, value: Any) -> Any:
-    """Give a derivative the shape of the value it belongs to; that of a real number is real."""
+    """Give a derivative the shape of its value; the derivative of a real number is real."""
     if type(derivative) in engine.scalars and type(value) in engine.scalars:
         return derivative
     if isinstance(derivative, PartialAdjoint):

@@ -22,36 +22,36 @@ class Tape(list[Node], Recorder):
         Level.__init__(self)
 
     def append(self, node: Node, /) -> None:
-        """Take the new node in, at the end."""
+        """Append the new node."""
         node.index = len(self)
         super().append(node)
 
     def argument(self, arg: Any) -> Any:
-        """Return an argument as a node keeps it; of this tape's nodes, the one on the tape itself.
+        """Return an argument as a node stores it: a node of this tape as the tape's own object.
 
-        A constant that was retained may be another object with the same index.
+        A retained constant may be another object with the same index.
         """
         if isinstance(arg, Node) and arg.level is self:
             return self[arg.index] if self.open else arg
         return super().argument(arg)
 
     def input(self, value: Any) -> Node:
-        """Begin the graph: a node with no parents."""
+        """Start the graph with a node that has no parents."""
         return self.record(None, (), value)
 
     def own(self) -> None:
-        """Let the tape outlive the function: nothing that others may change is part of it."""
+        """Make the tape independent of the caller's arrays, so that it can outlive the function."""
 
     def push(self, seeds: Seeds, results: Sequence[Node]) -> list[Any]:
-        """Sweep forward from seeded nodes; return the tangents of some others, None for none."""
+        """Sweep forward from seeded nodes; return the tangents of `results`, None for a zero."""
         dot = self._add_up(seeds)
         forward_sweep(self, dot)
         return [filled(dot.get(self[node.index])) for node in results]
 
     def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
-        """Sweep back from seeded nodes; return the adjoints of some others, None for none.
+        """Sweep back from seeded nodes; return the adjoints of `inputs`, None for a zero.
 
-        `once` says that it is the last sweep: the tape is empty afterwards.
+        `once` says that this is the last sweep; it leaves the tape empty.
         """
         bar = self._add_up(seeds)
         for _ in reverse_sweep(self, bar):
@@ -62,7 +62,7 @@ class Tape(list[Node], Recorder):
         return adjoints
 
     def _add_up(self, seeds: Seeds) -> dict[Node, Any]:
-        """Return the derivatives with which a sweep begins; a node may have several seeds."""
+        """Return the derivatives that a sweep starts from; several seeds of one node are added."""
         derivatives: dict[Node, Any] = {}
         for node, seed in seeds:
             own = self[node.index]

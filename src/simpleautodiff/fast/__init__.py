@@ -1,8 +1,8 @@
-"""The same derivatives sooner: without this folder no number changes, beyond rounding.
+"""A faster engine with the same results: deleting this folder changes numbers only by rounding.
 
-`install` puts it into the seams of `core.engine`. It is not installed where the environment
-variable SIMPLEAUTODIFF_ENGINE says "plain"; everything then runs on `core` alone, which is the
-definition that this folder is tested against.
+`install` puts it into the seams of `core.engine`. It is not installed if the environment variable
+SIMPLEAUTODIFF_ENGINE is "plain". Then everything runs on `core` alone, which defines the results
+that this folder is tested against.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from simpleautodiff.fast.recording import SurelyEnded
 
 
 def install() -> None:
-    """Put the fast ways of calling, recording and sweeping into the engine."""
+    """Replace the engine's functions for calling, recording and sweeping by fast ones."""
     engine.wrap = wrap
     engine.new_tape = FastTape
     engine.recording = SurelyEnded

@@ -1,10 +1,10 @@
-"""Arrays that a recorded operation uses later: small ones are copied, large ones locked meanwhile.
+"""Protect the arrays that a sweep will read: copy small ones, make large ones read-only meanwhile.
 
-What the user's code does to an array after an operation with it was recorded must not reach the
-derivative. A copy makes sure of that, but of a large array it costs as much as the operation. So a
-large one is made read-only until the function has run: NumPy then refuses to write to it, loudly
-and on the very line. Inside nested or parallel derivatives the last one to finish unlocks it. A
-view that existed before can still be written through; a sample of the elements tells.
+If the user's code changes an array after an operation with it was recorded, the change must not
+reach the derivative. Copying ensures that, but for a large array it costs as much as the operation.
+So a large one is made read-only until the function has run: NumPy then raises on the very line that
+writes to it. In nested or parallel derivatives the last one to finish unlocks it. A view that was
+made before can still be written through; a sample of the elements detects that.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from simpleautodiff.errors import LostDerivativeError
 
 _lock = threading.RLock()
 _locked: dict[int, Any] = {}  # the arrays, by their id
-_holders: set[ArrayLocks] = set()  # the derivatives that hold some of them
+_holders: set[ArrayLocks] = set()  # the derivatives that hold locked arrays
 
 
 def while_holding(lock: Any, work: Callable[[], None]) -> None:
-    """Do some work while holding a lock, which an interrupt at any step leaves free.
+    """Run a function while holding a lock, and free it even if an interrupt comes at any step.
 
-    A `with` statement may be interrupted when the lock is taken and before its end is ensured.
+    A `with` statement may be interrupted after the lock is taken and before its exit is ensured.
     """
     try:
         lock.acquire()
@@ -34,7 +34,7 @@ def while_holding(lock: Any, work: Callable[[], None]) -> None:
         try:  # noqa: SIM105 - a function of Python's could be interrupted before it begins
             lock.release()
         except RuntimeError:
-            pass  # interrupted before it was taken
+            pass  # interrupted before the lock was taken
 
 
 class ArrayLocks:
@@ -47,12 +47,12 @@ class ArrayLocks:
         self.samples: dict[int, tuple[Any, Any]] = {}
 
     def lock(self, array: Any) -> Any:
-        """Return the array, locked together with what it is a view of; or a copy."""
+        """Return the array, locked together with its bases; or a copy if that is not safe."""
         if id(array) in self.samples:
             return array
         *_, owner = bases = _with_bases(array)
         if owner.base is not None or not owner.flags.owndata:
-            return array.copy()  # another object's memory might never be writeable again
+            return array.copy()  # memory of another object might stay read-only
         if array.flags.writeable and not all(map(_can_be_unlocked, bases[1:])):
             return array.copy()
         for base in bases[1:]:
@@ -62,7 +62,7 @@ class ArrayLocks:
         return array
 
     def _hold(self, array: Any) -> None:
-        """Make an array read-only, as long as this derivative or another holds it."""
+        """Make an array read-only while this derivative or another one holds it."""
         key = id(array)
         if key not in self.held and (array.flags.writeable or key in _locked):
             while_holding(_lock, lambda: self._make_read_only(key, array))
@@ -78,7 +78,7 @@ class ArrayLocks:
         return any([_sample(array) != before for array, before in self.samples.values()])
 
     def release(self, unchanged: bool) -> None:
-        """Give the arrays back; complain of a change, if they are to be as they were."""
+        """Unlock the arrays; raise if a sample has changed, if `unchanged` asks for that check."""
         changed = unchanged and self._has_changed()
         self.samples.clear()
         self._unlock()
@@ -96,37 +96,37 @@ class ArrayLocks:
 
 
 def unlock_all() -> None:
-    """Let all arrays be written to again: no derivative is computed any more."""
+    """Unlock every array; called when no derivative is being computed."""
     if _locked:
         _holders.clear()
         while_holding(_lock, _unlock_free)
 
 
 def after_fork() -> None:
-    """Make the lock anew: a thread that is not in this process may have held it."""
+    """Make a new lock, as a thread that is not in this process may have held the old one."""
     global _lock
     _lock = threading.RLock()
 
 
 def _unlock_free() -> None:
-    """Let those arrays be written to that no derivative holds."""
+    """Unlock the arrays that no derivative holds."""
     held = set().union(*[locks.held for locks in _holders])
     free = [array for key, array in _locked.items() if key not in held]
     for array in sorted(free, key=_depth):
         if array.base is None or all([x.flags.writeable for x in _with_bases(array)[1:]]):
-            array.flags.writeable = True  # a view can be so only after its base
+            array.flags.writeable = True  # a view can be writeable only after its base
             del _locked[id(array)]
 
 
 def _sample(array: Any) -> bytes:
     """Return the bits of about a hundred elements, from all over the array."""
-    row = array.reshape(-1) if array.flags.c_contiguous else array.flat  # the first is quicker
+    row = array.reshape(-1) if array.flags.c_contiguous else array.flat  # quicker
     bits: bytes = row[:: max(1, array.size // 128)].tobytes()
     return bits
 
 
 def _can_be_unlocked(base: Any) -> bool:
-    """Tell whether a base is writeable, or will be: a view of another cannot be unlocked."""
+    """Tell whether a base is writeable, or will be: NumPy unlocks no view of a locked array."""
     return base.flags.writeable or id(base) in _locked
 
 

@@ -1,4 +1,4 @@
-"""The reverse sweep as far as it meets arrays: with as few passes over large ones as can be."""
+"""The reverse sweep for large arrays: adjoints are added in place, multiplications are merged."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL, compute_pooled, has_own_memory, unbuffered
 from simpleautodiff.fast.small_sweep import SmallSweep
 
-# A contribution to an adjoint: an array; a number it is to be multiplied by; whether nobody else
-# has the array; whether it is, or is a view of, the adjoint it comes from. There are many, and a
-# plain tuple is made in a fifth of the time that one with names takes.
+# A contribution to an adjoint: an array; a factor still to be multiplied; whether nothing else
+# refers to the array; whether it is, or is a view of, the adjoint it comes from. There are many,
+# and creating a plain tuple takes a fifth of the time of a named one.
 Term = tuple[Any, float, bool, bool]
 _FIRST = [0]
 NOTHING: Term = (ZERO, 1.0, False, False)
 
 
 def _count_alone() -> int:
-    """Return the count of references to what one variable has, as the function itself sees it."""
+    """Return the reference count of an object that only one variable refers to."""
     array = np.empty(0)
     return getrefcount(array)
 
@@ -43,20 +43,20 @@ ALONE = _count_alone()
 
 
 class ArraySweep(SmallSweep):
-    """A reverse sweep as far as it meets arrays, small or large.
+    """The part of a reverse sweep that handles arrays, small or large.
 
-    Further terms are added in place to large adjoints that are `owned`. In a sweep that is done
-    `once`, numbers wait beside large arrays (`Scaled`) until these are needed.
+    Further terms are added in place to large adjoints that are `owned`. In the last sweep (`once`),
+    factors of large arrays are deferred (`Scaled`) until the arrays are needed.
     """
 
     def pull_large(self, node: Node, adjoint: Any, factor: float) -> None:
-        """Carry back an adjoint of many numbers, with as few new arrays as can be."""
+        """Carry back a large adjoint with as few new arrays as possible."""
         args, rules = node.args, node.primitive.partials  # type: ignore[union-attr]
         parents = _FIRST
         if len(args) > 1:
             parents = [k for k, arg in enumerate(args) if type(arg) is Node]
         values: tuple[Any, ...] | None = None
-        spare = self.once and node.index in self.owned  # nobody else has this adjoint
+        spare = self.once and node.index in self.owned  # nothing else refers to this adjoint
         for k in parents:
             rule, last = rules[k], spare and k == parents[-1]
             if type(rule) is not int:
@@ -70,7 +70,7 @@ class ArraySweep(SmallSweep):
             spare = spare and not (stays and term[3])
 
     def _term(self, node: Node, k: int, adjoint: Term, values: tuple[Any, ...]) -> Term:
-        """Return a contribution; where the adjoint is not needed again, it takes its place."""
+        """Return a contribution; it reuses the adjoint's memory if that is not needed again."""
         primitive: Any = node.primitive
         rule = primitive.partials[k]
         array, factor, spare, _ = adjoint
@@ -81,7 +81,7 @@ class ArraySweep(SmallSweep):
             if add and self.add_in_place(add, arg, adjoint, values):
                 return NOTHING
             if not rule.moves and 0 in array.strides:
-                array = array.copy()  # products of matrices are slow where elements are one
+                array = array.copy()  # matrix products are slow with strides of 0
             pull_back = self._pull_of(primitive, rule, arg)
             pulled = pull_back(array, *values)
             if isinstance(pulled, PartialAdjoint):
@@ -89,7 +89,7 @@ class ArraySweep(SmallSweep):
             new = has_own_memory(pulled) and getrefcount(pulled) == ALONE
             return (pulled, factor, new, not new)
         place = array if spare else None
-        if primitive is not TABLE["mul"]:  # whose slopes are there already
+        if primitive is not TABLE["mul"]:  # the slopes of this row are existing arrays
             waiting = self._defer_number(node, k, adjoint, values)
             if waiting is not None:
                 return waiting
@@ -111,9 +111,9 @@ class ArraySweep(SmallSweep):
     def _defer_number(
         self, node: Node, k: int, adjoint: Term, values: tuple[Any, ...]
     ) -> Term | None:
-        """Take the slope for the product, if the adjoint is one number, over and over, that waits.
+        """Return the slope with a deferred factor, if all elements of the adjoint are one number.
 
-        Larger slopes are better computed in blocks, for which the operand may have room.
+        Larger slopes are better computed in blocks, which can reuse the memory of the operand.
         """
         array, factor, _, _ = adjoint
         if not self.once or array.size > 2 * LIMITS.block or any(array.strides):
@@ -125,7 +125,7 @@ class ArraySweep(SmallSweep):
         return None
 
     def _multiply_by_number(self, adjoint: Term, slope: float) -> Term:
-        """Multiply an adjoint by a number: that waits, if it can."""
+        """Multiply an adjoint by a number, deferred if possible."""
         array, factor, spare, _ = adjoint
         if slope == 1:
             return (array, factor, spare, True)
@@ -137,7 +137,7 @@ class ArraySweep(SmallSweep):
         return (product, 1.0, True, spare)
 
     def _add_large(self, arg: Node, term: Term) -> bool:
-        """Add a contribution to the adjoint of a parent; tell whether its array stays there."""
+        """Add a contribution to the adjoint of a parent; tell whether its array is used there."""
         array, factor, new, _ = term
         if not same_layout(array, arg.value):
             array, new = fit_quickly(array, arg.value), False
@@ -153,9 +153,9 @@ class ArraySweep(SmallSweep):
         return True
 
     def _add(self, i: int, old: Any, array: Any, factor: float, new: bool) -> bool:
-        """Add a term to an adjoint; in place, if one of them is nobody else's.
+        """Add a term to an adjoint, in place if nothing else refers to one of them.
 
-        Returns whether the array of the term stays there.
+        Returns whether the array of the term is used for the sum.
         """
         before, of_old = (old.array, old.factor) if type(old) is Scaled else (old, 1.0)
         if type(before) is not np.ndarray or not same_layout(array, before):
@@ -168,7 +168,7 @@ class ArraySweep(SmallSweep):
             return True
         owned = i in self.owned
         place = before if owned else array if new else POOL.output_like(before)
-        if abs(factor) <= abs(of_old):  # the other way round might overflow
+        if abs(factor) <= abs(of_old):  # the opposite ratio might overflow
             total = add_scaled(before, array, factor / of_old, place, new)
         else:
             total = add_scaled(array, before, of_old / factor, place, owned)
@@ -178,7 +178,7 @@ class ArraySweep(SmallSweep):
         return total is array
 
     def add_in_place(self, add: Any, arg: Node, term: Term, values: Sequence[Any]) -> bool:
-        """Add the adjoint of a few elements of a large array in place, if that can be done."""
+        """Add the adjoint of a few elements of a large array in place, if possible."""
         like, i = arg.value, arg.index
         adjoint, factor, spare, _ = term
         if type(like) is not np.ndarray or like.size <= LIMITS.small:
@@ -206,7 +206,7 @@ class ArraySweep(SmallSweep):
         return True
 
     def settle(self, i: int, adjoint: Scaled) -> None:
-        """Carry out what has waited for an input."""
+        """Apply the deferred factor of the adjoint of an input."""
         self.bar[i] = scale(adjoint.array, adjoint.factor, i in self.owned)
 
     def pull_partial(self, node: Node, adjoint: PartialAdjoint) -> None:
@@ -232,7 +232,7 @@ class ArraySweep(SmallSweep):
     def _terms_if_finite(self, node: Node, adjoint: PartialAdjoint) -> list[tuple[int, Any]] | None:
         """Return the contributions of a large adjoint as if it had no structural zeros.
 
-        They are zeros all the same, if all is finite; None where something is not.
+        If everything is finite, structural zeros stay 0 by themselves; otherwise return None.
         """
         array, primitive, values = adjoint.array, node.primitive, node.values()
         assert primitive is not None

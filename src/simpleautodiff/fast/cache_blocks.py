@@ -1,4 +1,4 @@
-"""Large arrays in blocks that the caches hold: several steps in one pass over the memory."""
+"""Process large arrays in blocks that fit into the caches: several steps in one memory pass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simpleautodiff.fast.memory_pool import POOL, unbuffered
 
 
 def blocks(array: Any, size: int) -> Iterator[slice]:
-    """Divide an array along its first axis, as evenly as can be, into blocks of so many numbers.
+    """Divide an array along its first axis, as evenly as possible, into blocks of about `size`.
 
     Examples
     --------
@@ -28,9 +28,9 @@ def blocks(array: Any, size: int) -> Iterator[slice]:
 
 
 def add_scaled(total: Any, array: Any, factor: float, out: Any, spare: bool = False) -> Any:
-    """Compute total + factor × array of arrays that are alike; `out` may be one of them.
+    """Compute total + factor × array for arrays of one layout; `out` may be one of them.
 
-    The array is not needed again if it is `spare`.
+    `spare` says that the array is not needed again.
 
     Examples
     --------

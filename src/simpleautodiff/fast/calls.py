@@ -1,6 +1,6 @@
-"""Wrapping functions with a short way for the frequent cases; all others go by `apply`.
+"""Wrapping functions with a fast path for frequent cases; all others go through `apply`.
 
-A short way does what `apply` and the level's `record` would do, without calling them.
+A fast path does what `apply` and the level's `record` would do, without calling them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import REFUSED, WATCHERS, Written, apply, unwrapped
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive, values_read
@@ -31,7 +32,7 @@ _new = object.__new__
 
 
 def wrap(primitive: Primitive) -> Callable[..., Any]:
-    """Make the wrapping function of a primitive, with a short way for the most frequent case."""
+    """Make the wrapping function of a primitive, with a fast path for the most frequent case."""
     enter(primitive)
     match primitive.arity:
         case 1:
@@ -47,20 +48,20 @@ def wrap(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _apply_unwrapped(wrapping: Any, primitive: Primitive, args: tuple[Any, ...]) -> Any:
-    """Run a primitive; arrays that were written to are what they are now, and may be frequent."""
+    """Run a primitive on the current nodes of written arrays, which may take the fast path."""
     if any([issubclass(type(arg), Written) for arg in args]):
         return wrapping(*map(unwrapped, args))
     return apply(primitive, *args)
 
 
 def _faster(primitive: Primitive) -> Callable[..., Any]:
-    """Return what computes the values of a primitive."""
+    """Return the function that computes the values of a primitive."""
     faster = FASTER.get(primitive.name)
     return faster(primitive.compute) if faster else primitive.compute
 
 
 def _restate(primitive: Primitive) -> Callable[..., Any] | None:
-    """Return what finds a smoother primitive for nodes; of those that carry roots, jets need it."""
+    """Return the function that finds a smoother primitive; `carry_root` is for jets only."""
     return None if primitive.squared == () else primitive.restate
 
 
@@ -99,7 +100,7 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
                 value = compute(value) if not POOL.open else compute_pooled(compute, value)
             except REFUSED:
                 return apply(primitive, x)
-        elif type(x) is float or type(x) is np.ndarray:
+        elif type(x) is float or type(x) is np.ndarray or type(x) in engine.scalars:
             try:
                 compute = by_type[type(x)]
                 return compute(x) if not POOL.open else compute_pooled(compute, x)
@@ -123,7 +124,7 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
-    """Make a wrapping with a short way for one array and plain settings, such as axes."""
+    """Make a wrapping function with a fast path for one array and plain settings, such as axes."""
     compute, arity = _faster(primitive), primitive.arity
     by_shape = 0 not in values_read(primitive, (0,))
 
@@ -131,7 +132,8 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
         x = args[0] if args else None
         recorded = type(x) is Node
         plain = x.value if recorded else x  # type: ignore[union-attr]
-        if len(args) != arity or (type(plain) is not np.ndarray and type(plain) is not np.float64):
+        is_array = type(plain) is np.ndarray or type(plain) is np.float64
+        if len(args) != arity or not (is_array or (recorded and _is_opaque(plain))):
             return _apply_unwrapped(wrapping, primitive, args)
         fixed = True
         for setting in args[1:]:
@@ -141,7 +143,7 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
                     return apply(primitive, *args)
                 fixed = fixed and kind is tuple and IMMUTABLE.issuperset(map(type, setting))
         try:
-            value = compute(plain, *args[1:])
+            value = compute(plain, *args[1:]) if is_array else apply(primitive, plain, *args[1:])
         except REFUSED:
             return apply(primitive, *args)
         if not recorded:
@@ -151,7 +153,7 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
             args = (x, *[_keep(setting, level) for setting in args[1:]])
         if type(level) is not FastTape or not level.large or not by_shape:
             return _record(level, primitive, args, value)
-        own = level[x.index]  # type: ignore[union-attr]  # of which perhaps only the shape is kept
+        own = level[x.index]  # type: ignore[union-attr]  # it may have only a shape
         node = _record(level, primitive, (own, *args[1:]), value)
         if own is not x and primitive in WATCHERS:
             WATCHERS[primitive](node, args)
@@ -160,21 +162,31 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
     return wrapping
 
 
+def _is_opaque(x: Any) -> bool:
+    """Tell whether a number is one that a batch or a program being recorded computes with."""
+    return type(x) is not Node and getattr(type(x), "opaque", False)
+
+
+def _is_constant(opaque: Any, level: Any) -> bool:
+    """Tell whether an opaque number is a constant to a tape."""
+    return type(level) is FastTape and bool(opaque.level.number < level.number)
+
+
 def _is_fixed(setting: Any) -> bool:
-    """Tell whether nobody can change a setting later: a number, a slice, a tuple of such."""
+    """Tell whether a setting is immutable: a number, a slice, a tuple of such."""
     kind = type(setting)
     return kind in FIXED or (kind is tuple and all([_is_fixed(part) for part in setting]))
 
 
 def _keep(arg: Any, level: Any) -> Any:
-    """Return an argument as a node keeps it."""
+    """Return an argument in the form in which a node stores it."""
     if type(arg) is np.ndarray:
         return level.retain(arg)
     return arg if _is_fixed(arg) else level.argument(arg)
 
 
 def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
-    """Make a wrapping with a short way for arrays of one level and plain settings, such as axes."""
+    """Make a wrapping function with a fast path for arrays of one level and plain settings."""
     compute, arity, restate = _faster(primitive), primitive.arity, _restate(primitive)
 
     def wrapping(*args: Any) -> Any:
@@ -225,6 +237,8 @@ def wrapping(a=MISSING, b=MISSING, *rest):
             y = b
         elif type(b) is ndarray and b.dtype.kind == "f" and b.ndim:
             y = b = level.retain(b) if reads_b and type(level) is FastTape else b
+        elif is_opaque(b) and is_constant(b, level):
+            y, b = b, level.argument(b)
         else:
             return explain(a, b)
     elif type(b) is Node and (type(a) is float or type(a) is int or type(a) is float64):
@@ -232,6 +246,9 @@ def wrapping(a=MISSING, b=MISSING, *rest):
     elif type(b) is Node and type(a) is ndarray and a.dtype.kind == "f" and a.ndim:
         level, y = b.level, b.value
         x = a = level.retain(a) if reads_a and type(level) is FastTape else a
+    elif type(b) is Node and is_opaque(a) and is_constant(a, b.level):
+        level, x, y = b.level, a, b.value
+        a = level.argument(a)
     elif type(a) is ndarray and (type(b) is ndarray or type(b) is float or type(b) is int):
         try:
             return {plain} if not POOL.open else compute_pooled(compute, a, b)
@@ -255,7 +272,7 @@ def wrapping(a=MISSING, b=MISSING, *rest):
     return level.slim(node) if type(value) is ndarray and value.size > LIMITS.small else node
 """
 
-# When another primitive may be recorded in place of this one, with as few questions as can be.
+# Whether another primitive may be recorded instead of this one, tested cheaply.
 _PRODUCT = (
     "if type(b) is Node and (p := a.primitive) is not None and (q := b.primitive) is not None "
     "and p.squared is not None and q.squared is not None "
@@ -270,7 +287,7 @@ _RESTATED = {
 
 
 def may_be_0(value: Any) -> bool:
-    """Tell whether a factor is 0 somewhere, or is so large that the graph is sooner asked."""
+    """Tell whether a factor is 0 somewhere; True for a large one, as the graph answers sooner."""
     if type(value) is float or type(value) is np.float64:
         return not value
     if type(value) is not np.ndarray or value.size > LIMITS.medium:
@@ -279,7 +296,7 @@ def may_be_0(value: Any) -> bool:
 
 
 def _may_be_root(base: Any, exponent: Any) -> bool:
-    """Tell whether a power may be an even one of a root at 0, or a root itself."""
+    """Tell whether a power may be an even power of a root at 0, or a root itself."""
     if type(exponent) is Node or type(exponent) is np.ndarray:
         return False
     if type(exponent) is int:
@@ -315,6 +332,8 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "apply": apply,
         "compute": _faster(primitive),
         "explain": explain,
+        "is_constant": _is_constant,
+        "is_opaque": _is_opaque,
         "compute_pooled": compute_pooled,
         "float64": np.float64,
         "is_root": is_root_row(primitive),

@@ -1,4 +1,4 @@
-"""Numbers that wait beside large arrays, and slopes that are computed in blocks: passes saved."""
+"""Save passes over large arrays: deferred factors of adjoints, and slopes computed in blocks."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from simpleautodiff.fast.cache_blocks import blocks
 from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL, compute_pooled
 
-ROOM = {4: 2.0**16, 8: 2.0**32, 16: 2.0**32}  # numbers up to this, and over 1 by it, can wait
+ROOM = {4: 2.0**16, 8: 2.0**32, 16: 2.0**32}  # factors between 1/this and this can be deferred
 
 
 class Scaled:
-    """A large array and the number that it is still to be multiplied by: an adjoint on its way.
+    """An adjoint as a large array and a factor by which it is still to be multiplied.
 
-    Most numbers meet another before the array is needed; multiplying them is one pass less.
+    Most factors are combined with another before the array is needed, which saves a pass over it.
     """
 
     __slots__ = ("array", "factor")
-    __array_ufunc__ = None  # an array leaves the sum to this class
+    __array_ufunc__ = None  # makes NumPy call `__radd__` below
 
     def __init__(self, array: Any, factor: float) -> None:
         self.array = array
@@ -39,10 +39,10 @@ class Scaled:
 def multiply_by_blocks(
     node: Node, k: int, adjoint: Any, values: tuple[Any, ...], product: Any
 ) -> Any | None:
-    """Multiply an adjoint by a slope that has to be computed, in blocks that the caches hold.
+    """Multiply an adjoint by a slope, computing both in blocks that fit into the caches.
 
-    The product goes into an array that is free for it, if there is one. None says that the slope is
-    no array, or one that is there already, or not one of each number.
+    The result is written to `product` if that is given. None is returned if the slope is no array,
+    is an existing array, or is not elementwise.
     """
     primitive = node.primitive
     assert primitive is not None
@@ -53,7 +53,7 @@ def multiply_by_blocks(
         [same_layout(x, adjoint) or type(x) is float or type(x) is int for x in given]
     ):
         return None
-    part, masks = None, []  # a product of which only some elements exist, and which of each block
+    part, masks = None, []  # a partial product, and the mask of each block
     for block in blocks(adjoint, LIMITS.block):
         v, *xs = [x[block] if type(x) is np.ndarray else x for x in given]
         slope = primitive.partial(k, v, tuple(xs))
@@ -77,7 +77,7 @@ def multiply_by_blocks(
 
 
 def scale(array: Any, factor: float, spare: bool = False) -> Any:
-    """Multiply by a number that has waited; in place, if nobody needs the array again."""
+    """Multiply by a deferred factor; in place if the array is not needed again."""
     if factor == 1:
         return array
     return (
@@ -88,16 +88,16 @@ def scale(array: Any, factor: float, spare: bool = False) -> Any:
 
 
 def can_defer(factor: float, array: Any) -> bool:
-    """Tell whether a number may be multiplied later: no element gets too large or small by it.
+    """Tell whether a multiplication can be deferred without overflow or underflow.
 
-    The array may be multiplied by the ratio of two such numbers, for which float16 has no room.
+    The array may later be multiplied by the ratio of two factors, for which float16 has no room.
     """
     most = ROOM.get(array.dtype.itemsize, 1.0) if array.dtype.kind == "f" else 1.0
     return 1 / most < abs(factor) < most
 
 
 def same_layout(a: Any, b: Any) -> bool:
-    """Tell whether two arrays have the same shape and kind."""
+    """Tell whether two arrays have the same shape and dtype."""
     if type(a) is not np.ndarray or type(b) is not np.ndarray:
         return False
     return a.shape == b.shape and a.dtype is b.dtype

@@ -1,8 +1,8 @@
-"""How adjoints of NumPy's numbers go back through the commonest rows: a function for each.
+"""Pull adjoints of plain NumPy values back through the commonest rows: a function for each.
 
-What a row says is written with recorded operations, so that it can be differentiated again. Where
-all is plain the same is a few calls of NumPy. Each function here carries the adjoint of a node back
-to its arguments, and tells whether it could; if not, that is done by the rules of the row.
+The rules of a row are written with recorded operations, so that they can be differentiated again.
+For plain values a few calls of NumPy do the same. Each function here carries the adjoint of a node
+back to its arguments, and tells whether it could; if not, the rules of the row are used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ REALS = {*NUMPY, float, int}
 
 
 class Sweep(Protocol):
-    """What is asked of a sweep: the adjoints by index, and which of them nobody else has."""
+    """What these functions need of a sweep: the adjoints by index, and which of them it owns."""
 
     bar: list[Any]
     owned: set[int]
@@ -30,10 +30,10 @@ class Sweep(Protocol):
         """Add a contribution to the adjoint of an argument."""
 
     def own(self, arg: Node, adjoint: Any) -> Any:
-        """Return the adjoint of an argument, to be added to in place; None if that cannot be."""
+        """Return the adjoint of an argument, to be added to in place; None if it cannot be."""
 
     def needs_masks(self, arg: Node) -> bool:
-        """Tell whether structural zeros in the adjoint of an argument have to be told apart."""
+        """Tell whether structural zeros in the adjoint of an argument must be tracked."""
 
 
 Pull = Callable[[Sweep, Node, Any], bool]
@@ -113,9 +113,9 @@ def pull_getitem(sweep: Sweep, node: Node, adjoint: Any) -> bool:
 
 
 def pull_set_item(sweep: Sweep, node: Node, adjoint: Any) -> bool:
-    """Give the adjoints of written elements to what was written, those of the others to the array.
+    """Give the adjoints of written elements to the written value, the others to the array.
 
-    An adjoint that nobody else has is passed on, with zeros for the elements that were overwritten.
+    An adjoint that nothing else refers to is passed on, with zeros for the overwritten elements.
     """
     x, value, index = node.args
     if type(adjoint) is not np.ndarray or type(index) is Constant:
@@ -203,7 +203,7 @@ def pull_matmul(sweep: Sweep, node: Node, adjoint: Any) -> bool:
     return True
 
 
-# By the ranks of the factors: the adjoint of the first from the second, and the other way round.
+# By the ranks of the factors: the adjoint of the first from the second, and vice versa.
 _MATRIX_PULLS: dict[tuple[int, int], tuple[Callable[..., Any], Callable[..., Any]]] = {
     (1, 1): (lambda bar, y: bar * y, lambda bar, x: bar * x),
     (1, 2): (lambda bar, y: y @ bar, lambda bar, x: x[:, None] * bar),
@@ -213,7 +213,7 @@ _MATRIX_PULLS: dict[tuple[int, int], tuple[Callable[..., Any], Callable[..., Any
 
 
 def pull_where(sweep: Sweep, node: Node, adjoint: Any) -> bool:
-    """Give the adjoints of chosen elements to the array that they were chosen from."""
+    """Give the adjoints of selected elements to the array that they were selected from."""
     condition, x, y = node.args
     if type(condition) is not np.ndarray or type(adjoint) is not np.ndarray:
         return False
@@ -269,11 +269,11 @@ _BY_NAME: dict[str, Pull] = {
     "where": pull_where,
 }
 PULLS: dict[Primitive, Pull] = {}  # by row
-ROWS: set[Primitive | None] = {None}  # the library's own; users' primitives are not among them
+ROWS: set[Primitive | None] = {None}  # the library's own rows, without users' primitives
 
 
 def enter(primitive: Primitive) -> None:
-    """Note how adjoints go back through a row of the library."""
+    """Register how adjoints are pulled back through a row of the library."""
     ROWS.add(primitive)
     if primitive.name in _BY_NAME:
         PULLS[primitive] = _BY_NAME[primitive.name]

@@ -1,6 +1,6 @@
-"""The reverse sweep of a tape that is not shown, with the commonest cases written out.
+"""The reverse sweep of a tape whose steps are not shown, with the commonest cases written out.
 
-A list has one entry per node of the tape, its adjoint; None says that it was not reached.
+`bar` is a list with the adjoint of each node of the tape; None says that it was not reached.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simpleautodiff.fast.deferred_factors import Scaled
 from simpleautodiff.fast.limits import LIMITS
 
 FLOATS = {float, np.float64}
-_EXACT = 2**53  # whole numbers up to here are floats, too
+_EXACT_UP_TO = 2**53  # integers up to here are exact as floats
 
 
 def reverse_sweep(
@@ -28,9 +28,9 @@ def reverse_sweep(
 ) -> bool:
     """Carry adjoints back along the tape: ū gains v̄ (∂v/∂u) from each child v of u.
 
-    `once` says that neither the tape nor the adjoints of what are no inputs are needed again: large
+    `once` says that the tape and the adjoints of intermediate nodes are not needed again: large
     arrays are freed as soon as the sweep has passed them. `masks` says whether structural zeros
-    have to be told from others; None leaves that to the sweep. Returns whether it was a guess.
+    must be tracked; None leaves that to the sweep. Returns whether that was a guess.
     """
     arrays = ArraySweep(tape, bar, once, masks)
     try:
@@ -41,14 +41,14 @@ def reverse_sweep(
 
 
 def _sweep(tape: Tape, bar: list[Any], arrays: ArraySweep) -> None:
-    """Carry adjoints back along the tape; the sweep of arrays has those that are none of floats.
+    """Carry adjoints back along the tape; `arrays` handles those that are not floats.
 
-    This loop is the time that reverse mode takes, so the commonest rows, + - * and functions of
-    single numbers, are written out; everything else goes by its rules.
+    Reverse mode spends its time in this loop, so the commonest rows, + - * and functions of single
+    numbers, are written out; all others use their rules.
     """
     added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
     result, constant, ndarray = Node, Constant, np.ndarray
-    scalars = engine.scalars | {np.float64}  # elements of arrays are such
+    scalars = engine.scalars | {np.float64}  # elements of arrays are np.float64
     small, medium = LIMITS.small, LIMITS.medium
     for node in reversed(tape):
         adjoint = bar[node.index]
@@ -56,7 +56,7 @@ def _sweep(tape: Tape, bar: list[Any], arrays: ArraySweep) -> None:
             continue
         primitive, kind, of = node.primitive, type(adjoint), type(node.value)
         if (kind is not float and (kind is ndarray or kind not in scalars)) or (
-            of is not float and of not in scalars  # complex, perhaps: then its parents may be real
+            of is not float and of not in scalars  # perhaps complex, with real parents
         ):
             if primitive is not None:
                 if kind is ndarray:
@@ -111,12 +111,12 @@ def _sweep(tape: Tape, bar: list[Any], arrays: ArraySweep) -> None:
 
 
 def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
-    """Carry back the adjoint of a single number by the rules of its row; those of x / y at once."""
+    """Carry back the adjoint of a single number by the rules of its row; x / y in one step."""
     args = node.args
     if node.primitive is TABLE["div"]:
         a, b = args
         y = b.value if type(b) is Node else b
-        if (type(y) in FLOATS or (type(y) is int and abs(y) < _EXACT)) and y:
+        if (type(y) in FLOATS or (type(y) is int and abs(y) < _EXACT_UP_TO)) and y:
             slope = 1 / y
             if type(a) is Node:
                 old, term = bar[a.index], adjoint * slope

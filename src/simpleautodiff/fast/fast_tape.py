@@ -1,4 +1,4 @@
-"""The tape of a derivative that is computed and not shown: it lets go of what no rule will read."""
+"""A tape for derivatives whose steps are not shown: it frees arrays that no rule will read."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ PLAIN = {int, float, complex, np.ndarray, np.float64, np.float32, np.complex128,
 
 
 def is_root_row(primitive: Primitive) -> bool:
-    """Tell whether the results of a primitive are roots, whose squares are smooth."""
+    """Tell whether a primitive is a root, whose square is smooth."""
     return any([rule is not ZERO for rule in primitive.squared or ()])
 
 
 @final
 class FastTape(Tape):
-    """A tape that is swept and not shown: of large arrays it keeps those that a rule will read."""
+    """A tape whose steps are not shown; it keeps only those large arrays that a rule will read."""
 
-    append = list.append  # whoever appends a node has given it its index
+    append = list.append  # callers set the index of the node
     locks: ArrayLocks | None = None
     large = False  # whether it has large arrays, which may be freed in a sweep
-    repeatable = False  # whether the sweep at work may be done once more
+    repeatable = False  # whether the running sweep may be repeated
     roots = False  # whether it has a root, such as abs or sqrt, whose square is smooth
 
     def __exit__(self, *exception: object) -> None:
@@ -56,13 +56,13 @@ class FastTape(Tape):
         return self.slim(node) if type(value) is np.ndarray and value.size > LIMITS.small else node
 
     def argument(self, arg: Any) -> Any:
-        """Return an argument as a node keeps it; derivatives go by its index."""
+        """Return an argument in the form in which a node stores it; sweeps use its index."""
         if isinstance(arg, Node) and arg.level is self:
             return arg
         return super().argument(arg)
 
     def retain(self, x: Any) -> Any:
-        """Return a constant such that nobody changes it; large arrays are locked meanwhile."""
+        """Return a constant, protected from changes; large arrays are locked meanwhile."""
         if not isinstance(x, np.ndarray):
             return super().retain(x)
         if x.size <= LIMITS.small:
@@ -71,14 +71,14 @@ class FastTape(Tape):
         return self.locks.lock(x)
 
     def own(self) -> None:
-        """Copy all captured arrays: the tape is to be swept after others could change them."""
+        """Copy all arrays of the caller, as they may change before the tape is swept."""
         for node in self:
             node.args = tuple([x.copy() if type(x) is np.ndarray else x for x in node.args])
 
     def slim(self, node: Node) -> Node:
-        """Return the node for the user; on the tape stays one without values that are not read.
+        """Return the node for the user; the tape keeps a copy without values that no rule reads.
 
-        A value that is not kept is replaced by an array of its shape that has no memory of its own.
+        Such a value is replaced by an array of its shape that takes no memory.
         """
         value, primitive, args = node.value, node.primitive, node.args
         self.large = True
@@ -105,7 +105,7 @@ class FastTape(Tape):
         shown.primitive, shown.args = primitive, node.args
         node.value = np.ndarray(value.shape, value.dtype, _NOTHING, 0, _NO_STRIDES[: value.ndim])
         if primitive in WATCHERS:
-            WATCHERS[primitive](shown, args)  # it is not on the tape
+            WATCHERS[primitive](shown, args)  # the tape has a copy of it
         return shown
 
     def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
@@ -118,12 +118,12 @@ class FastTape(Tape):
             bar = self._place(seeds)
             reverse_sweep(self, bar, once, masks=True)
         if once and self:
-            self[-1].args = ()  # somebody may hold it as the result, and it holds the others
+            self[-1].args = ()  # the user may hold it as the result, and it holds the others
             self.clear()
         return [bar[node.index] for node in inputs]
 
     def _place(self, seeds: list[tuple[Node, Any]]) -> list[Any]:
-        """Return the adjoints with which a sweep begins, by the index of their node."""
+        """Return the adjoints that a sweep begins with, by the index of their node."""
         bar: list[Any] = [None] * len(self)
         for node, seed in seeds:
             old = bar[node.index]
@@ -131,9 +131,9 @@ class FastTape(Tape):
         return bar
 
     def can_be_swept_again(self) -> bool:
-        """Tell whether a sweep frees nothing, and is seen by nobody: all is NumPy's, or floats.
+        """Tell whether a sweep frees nothing and has no side effects: all is NumPy's, or floats.
 
-        Rules of the library's own rows alone are run; users may count how often theirs are.
+        Only rules of the library's own rows are run; users may count calls of theirs.
         """
         return (
             self.repeatable
@@ -156,7 +156,7 @@ def _is_finite(adjoint: Any) -> bool:
 
 
 class ByIndex(dict[Any, Any]):
-    """Derivatives by the index of their node: a node of the tape and its shown twin have one."""
+    """Derivatives by the index of their node, which a node shares with its copy on the tape."""
 
     def __contains__(self, node: Any) -> bool:
         return super().__contains__(node.index)
@@ -173,5 +173,5 @@ class ByIndex(dict[Any, Any]):
 
 
 _FIRST = (0,)
-_NOTHING = bytes(64)  # the one element of an array that only has a shape
+_NOTHING = bytes(64)  # the memory of arrays that only have a shape
 _NO_STRIDES = (0,) * 64

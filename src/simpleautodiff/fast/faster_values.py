@@ -1,6 +1,6 @@
-"""Values and adjoints of a few primitives, computed with fewer steps than their rows say.
+"""Values and adjoints of a few primitives, computed in fewer steps than by their rows.
 
-Each is for NumPy's arrays; it is made from what the row says, and falls back on that.
+Each is made from the row's own function for NumPy's arrays, and falls back on it.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ def _power(compute: Compute) -> Compute:
 
 def _logaddexp(compute: Compute) -> Compute:
     def logaddexp(a: Any, b: Any) -> Any:
-        """Compute it by exp and log1p, which NumPy has for several numbers at once.
+        """Compute it by exp and log1p, which NumPy vectorizes.
 
-        NumPy's own takes one number at a time, four times as long. Equal infinities go there.
+        NumPy's own logaddexp is scalar and takes four times as long; it is called for equal
+        infinities.
         """
         if type(a) is not np.ndarray and type(b) is not np.ndarray:
             return compute(a, b)
@@ -70,7 +71,7 @@ def _sigmoid(compute: Compute) -> Compute:
             return compute(x)
         with np.errstate(over="ignore"):
             e = np.exp(-x)
-        if np.isinf(e).any():  # 1 / (1 + e) would be 0, a little too soon
+        if np.isinf(e).any():  # there 1 / (1 + e) would underflow too soon
             return compute(x)
         e += 1
         return np.divide(1, e, out=e)
@@ -80,7 +81,7 @@ def _sigmoid(compute: Compute) -> Compute:
 
 def _sum(compute: Compute) -> Compute:
     def add_up(x: Any, axis: Any, keepdims: Any) -> Any:
-        """Add up without the preliminaries of np.sum."""
+        """Add up without the overhead of np.sum."""
         if type(x) is np.ndarray:
             return np.add.reduce(x, axis, keepdims=keepdims)
         return compute(x, axis, keepdims)
@@ -94,7 +95,7 @@ def _reshape(compute: Compute) -> Compute:
 
 def _roll(compute: Compute) -> Compute:
     def roll(x: Any, shift: tuple[int, ...], axis: tuple[int, ...]) -> Any:
-        """Move elements along one axis after the other, in two pieces each."""
+        """Roll elements along one axis after another, in two pieces each."""
         if type(x) is not np.ndarray or not axis or not x.size:
             return compute(x, shift, axis)
         for n, k in zip(shift, axis, strict=True):
@@ -105,19 +106,19 @@ def _roll(compute: Compute) -> Compute:
 
 
 def _roll_once(x: Any, shift: int, axis: int) -> Any:
-    """Move elements along one axis; those of a large array to pooled memory."""
+    """Roll elements along one axis, those of a large array into pooled memory."""
     out = POOL.output_like(x)
     if out is None:
         out = np.empty_like(x)
     ahead = (slice(None),) * axis
-    split = -shift % x.shape[axis]  # what stands from here on comes first
+    split = -shift % x.shape[axis]  # elements from here on come first
     rest = x.shape[axis] - split
     out[(*ahead, slice(rest))] = x[(*ahead, slice(split, None))]
     out[(*ahead, slice(rest, None))] = x[(*ahead, slice(split))]
     return out
 
 
-FASTER: dict[str, Callable[[Compute], Compute]] = {  # by the name of a row, from what it computes
+FASTER: dict[str, Callable[[Compute], Compute]] = {  # by row, from its own function
     "logaddexp": _logaddexp,
     "power": _power,
     "reshape": _reshape,
@@ -132,14 +133,14 @@ FASTER: dict[str, Callable[[Compute], Compute]] = {  # by the name of a row, fro
 
 
 def _broadcast(x: Any, new: tuple[int, ...]) -> Any:
-    """Copy what is small, and spread a single number, with less ado than np.broadcast_to.
+    """Copy what is small, and broadcast a single number, with less overhead than np.broadcast_to.
 
-    Only adjoints are broadcast so: of a value, NumPy's code can see that it is a view.
+    Used only for adjoints: for a value, the user's code could see that it is no view.
     """
     if isinstance(x, (np.generic, float)):
         one = np.asarray(x)
         spread: Any = np.ndarray(new, one.dtype, one, 0, (0,) * len(new))
-        spread.flags.writeable = False  # its elements are one
+        spread.flags.writeable = False  # all elements share memory
         return spread
     if math.prod(new) <= LIMITS.small:
         copied: Any = np.empty(new, x.dtype)
@@ -149,7 +150,7 @@ def _broadcast(x: Any, new: tuple[int, ...]) -> Any:
 
 
 def spread_sum(bar: Any, x: Any, axis: Any, keepdims: Any) -> Any:
-    """Copy the adjoint of a sum to all elements that were added; None if that is not so simple."""
+    """Copy the adjoint of a sum to all elements that were added; None if it is not simple."""
     if type(x) is not np.ndarray:
         return None
     if type(bar) is np.float64 or type(bar) is float:
@@ -194,7 +195,7 @@ def _clear_items(bar: Any, _x: Any, _value: Any, index: Any) -> Any:
     return evaluate(TABLE["set_item"], (bar, 0, index))
 
 
-# How adjoints go back where no slope is infinite, so that nobody asks which zeros are structural.
+# Transposes for tapes whose slopes are all finite, where structural zeros need no mask.
 UNMASKED: dict[str, Compute] = {"getitem": _scatter, "set_item": _clear_items}
 FASTER_PULLS: dict[str, Callable[[Compute], Compute]] = {
     "reshape": _reshape_back,
@@ -203,7 +204,7 @@ FASTER_PULLS: dict[str, Callable[[Compute], Compute]] = {
 
 
 def fit_quickly(derivative: Any, like: Any) -> Any:
-    """Give a derivative the shape of a value, with a short way for NumPy's arrays of one dtype."""
+    """Give a derivative the shape of a value, with a fast path for NumPy arrays of one dtype."""
     arrays = type(derivative) is np.ndarray and isinstance(like, (np.ndarray, np.generic))
     if arrays and derivative.dtype is like.dtype:
         if derivative.shape == like.shape:
@@ -217,7 +218,7 @@ def fit_quickly(derivative: Any, like: Any) -> Any:
 
 
 def _add_at(total: Any, bar: Any, factor: float, _x: Any, index: Any) -> None:
-    """Add elements, times a number, to those of an array that an index chooses, in place."""
+    """Add `factor` × `bar` in place to the elements that an index selects."""
     if not is_basic(index):
         np.add.at(total, index, bar if factor == 1 else bar * factor)
     elif bar.ndim:
@@ -228,7 +229,7 @@ def _add_at(total: Any, bar: Any, factor: float, _x: Any, index: Any) -> None:
 
 
 def is_basic(index: Any) -> bool:
-    """Tell whether an index is made of integers and slices, so that NumPy gives a view."""
+    """Tell whether an index has only integers and slices, so that NumPy returns a view."""
     kind = type(index)
     return kind in _BASIC or (kind is tuple and _BASIC.issuperset(map(type, index)))
 
@@ -236,5 +237,5 @@ def is_basic(index: Any) -> bool:
 _BASIC = {int, slice, type(None), type(...), np.int64, np.intp}
 
 
-# How the adjoint of a few elements of a large array is added to the array's, by the row's name.
+# By row: adds the adjoint of a few elements in place to that of the large array.
 ADD_IN_PLACE: dict[str, Callable[..., None]] = {"getitem": _add_at}

@@ -22,8 +22,8 @@ SINGLE = {int, float, np.float64}
 def has_singular_slopes(tape: Iterable[Node]) -> bool:
     """Tell whether some local derivative is infinite or nan, or might be at another call.
 
-    A slope is computed from what its rule reads. That is finite, or the answer is yes; the slopes
-    of rows that may still not be finite, by their domain or kinks or as they grow, are computed.
+    Most slopes are finite if the values that their rules read are. The slopes of rows for which
+    that does not hold, because of a domain, a kink or growth, are computed.
     """
     known: set[int] = set()
     regular: dict[Primitive, bool] = {}
@@ -36,7 +36,7 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
             regular[primitive] = _is_regular(primitive)
         if regular[primitive]:
             continue
-        if primitive is multiplied or primitive is divided:  # the commonest, written out
+        if primitive is multiplied or primitive is divided:  # the commonest rows, written out
             x, y = (a.value if type(a) is Node else a for a in node.args)
             if type(x) in SINGLE and type(y) in SINGLE:
                 if primitive is divided and not y:
@@ -62,14 +62,14 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
             for k in parents:
                 if not isinstance(primitive.partials[k], LinearRule):
                     slope = primitive.partial(k, node.value, values)
-                    slope = getattr(slope, "slope", slope)  # of elements some of which have none
+                    slope = getattr(slope, "slope", slope)  # `Slopes` holds the array in `slope`
                     if not isinstance(slope, Linear) and not _is_finite(slope):
                         return True
     return False
 
 
 def _is_regular(primitive: Primitive) -> bool:
-    """Tell whether slopes are finite whatever the numbers, as those of sums and indices are."""
+    """Tell whether slopes are finite for any numbers, as those of sums and indices are."""
     everything = tuple(range(primitive.arity))
     return (
         not values_read(primitive, everything)
@@ -81,9 +81,9 @@ def _is_regular(primitive: Primitive) -> bool:
 
 @cache
 def _grows(primitive: Primitive) -> bool:
-    """Tell whether a slope leaves the range of floats where its argument does not, as sinh's.
+    """Tell whether a slope can overflow where its argument does not, as that of sinh.
 
-    It is asked of rows of the table alone: others come and go with the programs they belong to.
+    The answer is cached only for rows of the table; others are freed with their programs.
     """
     if primitive.arity != 1 or primitive.arrays:
         return False
@@ -97,9 +97,9 @@ def _grows(primitive: Primitive) -> bool:
 
 
 def _is_finite(x: Any) -> bool:
-    """Tell whether numbers are finite.
+    """Tell whether numbers are finite; False for symbols, which may be anything.
 
-    Those of a program that is being recorded may be any; other libraries' arrays are not asked.
+    Arrays of other libraries are not checked.
     """
     if type(x) is float or type(x) is np.float64:
         return math.isfinite(x)

@@ -1,13 +1,14 @@
-"""Memory of large arrays, used again within a derivative: fresh memory is slow to come by.
+"""Recycle the memory of large arrays within a derivative, as fresh memory is slow.
 
-The system hands out large memory page by page, each filled with zeros first, and takes it back
-when the array goes; for a sum of large arrays that is half of the time. So results of elementwise
-operations are put where an array was that nobody has any longer. Python itself says when that is
-so: a block is lent to an array, and comes back when the array, and every view of it, is gone.
+The system hands out large memory page by page, each filled with zeros first, and takes it back when
+the array is freed; for a sum of large arrays that is half of the time. So the result of an
+elementwise operation is put into the memory of an array that has been freed. Python's reference
+counts tell when: a block is lent to an array, and comes back when the array and all its views are
+gone.
 
-Memory that is asked for in pieces of several megabytes lies on large pages, which the processor
-finds more quickly. What a derivative needs is not known before; but when it ends its blocks are
-exchanged for as many that lie together in such pieces, for the next derivative of that size.
+An allocation of many megabytes is placed on large pages, which the processor finds more quickly.
+The need of a derivative is not known in advance; but when it ends, its blocks are exchanged for as
+many parts of such large pieces, for the next derivative of that size.
 """
 
 from __future__ import annotations
@@ -24,28 +25,28 @@ import numpy as np
 
 from simpleautodiff.fast.limits import LIMITS
 
-PIECE = 2**25  # bytes: for that much C's library asks the system, where less may have been in use
-MIN_TOGETHER = 2**24  # bytes: blocks of one size that come to less need not lie together
-CACHE_LINE = 64  # bytes of a line of the caches
-MIN_RUN = 128  # numbers: for shorter rows NumPy's buffers pay
+PIECE = 2**25  # bytes: malloc gets so much fresh from the system, never from used memory
+MIN_TOGETHER = 2**24  # bytes: blocks of one size are put into a piece if they total this
+CACHE_LINE = 64  # bytes of a cache line
+MIN_RUN = 128  # elements: for shorter contiguous runs NumPy's buffers pay
 
 
 class _Block(np.ndarray[Any, Any]):
-    """Memory: a piece of its own, or a part of one.
+    """A block of memory: an allocation of its own, or a part of a larger piece.
 
-    A view of a lent array has that array for its base, as this is of another class.
+    It is a subclass, so that NumPy makes the lent array, and not the block, the base of its views.
     """
 
 
 def _step(size: int) -> int:
-    """Return how far apart blocks lie in a piece: each begins where a line of the caches does."""
+    """Return the distance between blocks in a piece: each begins at a cache line."""
     return -(-size // CACHE_LINE) * CACHE_LINE
 
 
 def _make_together(size: int, many: int) -> Iterator[_Block]:
-    """Make blocks of a size that lie together, in as many pieces as are not small.
+    """Make blocks of a size as parts of pieces, each large enough for large pages.
 
-    Memory that has been in use before may lie on small pages, and stays there.
+    Memory that was in use before may be on small pages, and stays there.
     """
     step = _step(size)
     fewest = -(-PIECE // step)
@@ -57,9 +58,9 @@ def _make_together(size: int, many: int) -> Iterator[_Block]:
 
 
 def _group_by_piece(blocks: list[_Block]) -> Iterator[tuple[list[_Block], bool]]:
-    """Take all blocks out of a list; return those of each piece, and whether they are all of it.
+    """Pop all blocks of a list; yield those of each piece, and whether they are all of it.
 
-    They are taken one by one, as other threads may do the same.
+    They are popped one by one, as other threads may do the same.
     """
     pieces: dict[int, list[_Block]] = {}
     with suppress(IndexError):
@@ -75,12 +76,12 @@ def _piece(block: _Block) -> Any:
 
 
 def is_part(block: _Block) -> bool:
-    """Tell whether a block is a part of a piece in which others lie."""
+    """Tell whether a block is part of a larger piece."""
     return block.base is not None
 
 
 class _Loan(ref[Any]):
-    """A weak reference to an array that lives in a block."""
+    """A weak reference to an array whose memory is a block."""
 
     __slots__ = ("block",)
     block: _Block
@@ -92,35 +93,35 @@ _NO_BLOCKS: list[_Block] = []
 class MemoryPool:
     """Blocks of memory, free or lent.
 
-    There are no locks: what is done to the lists takes one step, and a block has one holder. Other
-    threads may let go of arrays at any time, so dicts are not gone through but their copies.
+    There are no locks: every change of a list is one atomic step, and a block has one holder. Other
+    threads may free arrays at any time, so loops go over copies of the dicts.
     """
 
     __slots__ = ("allowed", "alone", "loans", "open", "parts", "room")
 
     def __init__(self) -> None:
-        self.allowed = False  # while a derivative is computed, at whose end the store is closed
-        self.open = False  # whether a derivative of large arrays is being computed
-        self.alone: dict[int, list[_Block]] = {}  # free blocks of their own, by size
+        self.allowed = False  # whether a derivative is being computed
+        self.open = False  # whether that derivative has large arrays
+        self.alone: dict[int, list[_Block]] = {}  # free blocks that are no parts, by size
         self.parts: dict[int, list[_Block]] = {}  # free parts of pieces, by size
         self.loans: dict[int, _Loan] = {}  # by id
-        self.room = 0  # bytes that were let go of, and not yet asked for anew
+        self.room = 0  # bytes that were freed and not allocated again yet
 
     def serves(self, like: Any) -> bool:
-        """Tell whether an array like this one may lie in a block."""
+        """Tell whether the memory of an array like this one may be a block."""
         if not self.open or type(like) is not np.ndarray or like.nbytes < LIMITS.pooled:
             return False
         return bool(like.dtype.kind == "f")
 
     def output_like(self, like: Any) -> Any:
-        """Return where a result like this array may be put; None says: NumPy shall see to it."""
+        """Return an `out=` array like this one; None if NumPy should allocate the result."""
         if not self.serves(like):
             return None
         order = "C" if like.ndim == 1 else _order_of(like)
         return None if order is None else self.empty(like.shape, like.dtype, order)
 
     def zeros(self, like: Any) -> Any:
-        """Return zeros of the shape and kind of an array."""
+        """Return zeros of the shape and dtype of an array."""
         if not self.open or not (self.parts.get(like.nbytes) or self.alone.get(like.nbytes)):
             return np.zeros(like.shape, like.dtype)
         array = self.empty(like.shape, like.dtype)
@@ -128,7 +129,7 @@ class MemoryPool:
         return array
 
     def empty_like(self, like: Any) -> Any:
-        """Return an array of the shape and kind of another, with whatever in it."""
+        """Return an uninitialised array of the shape and dtype of another."""
         out = self.output_like(like)
         return np.empty(like.shape, like.dtype) if out is None else out
 
@@ -148,7 +149,7 @@ class MemoryPool:
         return array
 
     def release(self, x: Any) -> Any:
-        """Return what leaves the derivative: as an array that does not hold on to a whole piece."""
+        """Return an array for the caller, copied if it would keep a whole piece alive."""
         if not is_pooled(x) or not is_part(x.base):
             return x
         try:
@@ -159,7 +160,7 @@ class MemoryPool:
         return copy
 
     def _make_room(self, wanted: int) -> None:
-        """Let go of as many bytes as are wanted anew: what is free has another size."""
+        """Free as many bytes as are to be allocated, as the free blocks have another size."""
         self.room -= wanted
         for size, blocks in [*self.alone.items()]:
             while blocks and self.room < 0:
@@ -180,9 +181,9 @@ class MemoryPool:
         free.setdefault(block.nbytes, []).append(block)
 
     def close(self) -> None:
-        """Let go of what is free and too much, and let what lay alone lie together from now on.
+        """Free what exceeds the limit, and exchange single blocks for parts of larger pieces.
 
-        Blocks of their own that are still lent are forgotten: they belong to their arrays.
+        Single blocks that are still lent are forgotten: they now belong to their arrays.
         """
         used, self.open, self.allowed = self.open, False, False
         if not used:
@@ -222,7 +223,7 @@ _UFUNCS = {
 
 @cache
 def _ufunc_of(compute: Any) -> Any:
-    """Return the ufunc that computes an operation on each number; None if there is none."""
+    """Return the ufunc that computes an elementwise operation; None if there is none."""
     ufunc = _UFUNCS.get(compute, compute)
     return ufunc if type(ufunc) is np.ufunc and not ufunc.signature and ufunc.nout == 1 else None
 
@@ -242,9 +243,9 @@ def compute_pooled(compute: Any, *args: Any) -> Any:
 
 
 def _order_of(*args: Any) -> str | None:
-    """Return how NumPy would lay out a result of these, "C" or "F"; None if it is neither.
+    """Return the memory order of NumPy's result for these arrays, "C" or "F"; None for another.
 
-    It can be seen: whether `ravel` gives a view of the result or a copy goes by it.
+    The user can see it: it decides whether `ravel` of the result is a view or a copy.
     """
     arrays = [arg for arg in args if type(arg) is np.ndarray]
     if all([array.flags.c_contiguous or _has_falling_strides(array) for array in arrays]):
@@ -254,17 +255,17 @@ def _order_of(*args: Any) -> str | None:
 
 
 def _has_falling_strides(array: Any) -> bool:
-    """Tell whether no axis has longer steps than the one before."""
+    """Tell whether strides never increase from one axis to the next."""
     steps = [abs(step) for n, step in zip(array.shape, array.strides, strict=True) if n > 1]
-    steps = [step for step in steps if step]  # there are none along what was broadcast
+    steps = [step for step in steps if step]  # broadcast axes have the stride 0
     return steps == sorted(steps, reverse=True)
 
 
 def unbuffered(ufunc: Any, *args: Any, out: Any) -> Any:
-    """Call a ufunc on large arrays of one kind of number, without NumPy's buffers.
+    """Call a ufunc on large arrays of one dtype, without NumPy's buffers.
 
-    Where the rows of a view are shorter than a buffer, NumPy collects several in it. That is worth
-    while for very short ones; for others it takes three times as long as the operation itself.
+    If the contiguous runs of a view are shorter than a buffer, NumPy collects several in it. That
+    pays for very short runs; for others it takes three times as long as the operation itself.
     """
     for arg in args if out is not None and out.ndim > 1 and _longest_run(out) >= MIN_RUN else ():
         if type(arg) is np.ndarray and not arg.flags.forc:
@@ -277,14 +278,14 @@ def unbuffered(ufunc: Any, *args: Any, out: Any) -> Any:
 
 
 def _longest_run(array: Any) -> int:
-    """Return how many numbers stand closest together, in a row or in a column."""
+    """Return the length of the longest contiguous run, along a row or a column."""
     first, *_, last = array.strides
     length: int = array.shape[-1 if abs(last) <= abs(first) else 0]
     return length
 
 
 def _fits(x: Any, like: Any) -> bool:
-    """Tell whether an operand leaves the result the shape and kind of a large array."""
+    """Tell whether an operand leaves the result the shape and dtype of a large array."""
     if type(x) is not np.ndarray:
         return type(x) is float or type(x) is int
     if x.shape == like.shape:
@@ -296,10 +297,10 @@ def _fits(x: Any, like: Any) -> bool:
 
 
 def is_pooled(x: Any) -> bool:
-    """Tell whether x is an array that lies in a block."""
+    """Tell whether x is an array whose memory is a block."""
     return type(x) is np.ndarray and type(x.base) is _Block
 
 
 def has_own_memory(x: Any) -> bool:
-    """Tell whether x is an array, and no view of another."""
+    """Tell whether x is an array that is not a view."""
     return type(x) is np.ndarray and (x.base is None or type(x.base) is _Block)

@@ -1,12 +1,12 @@
-"""While a function is recorded: no garbage collection, and large memory comes from the pool.
+"""Pause garbage collection and use the memory pool while a function is recorded.
 
 An interrupt (Ctrl-C) may come before any step of any function, even before the first one of an
-`__exit__`. So what is changed for a while is never counted up and down: it belongs to the uses that
-are in a set, whoever ends looks at the set, and each use is ended twice:
+`__exit__`. So temporary changes are not counted up and down: they
+last while a set of uses is not empty, each exit looks at the set, and each use is ended twice:
 
     with engine.recording() as use, use: ...
 
-If the end of the inner one is interrupted, that of the outer one follows.
+If the exit of the inner context is interrupted, that of the outer one follows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from simpleautodiff.fast import array_locks
 from simpleautodiff.fast.array_locks import while_holding
 from simpleautodiff.fast.memory_pool import POOL
 
-_uses: dict[Recording, int] = {}  # those that are going on, and the thread of each
+_uses: dict[EngineUse, int] = {}  # the running uses, and the thread of each
 
 
 class _Pause:
@@ -45,7 +45,7 @@ class _Pause:
             POOL.allowed = True
 
     def end_if_unused(self) -> None:
-        """When nothing is recorded any more, leave nothing as it was meanwhile."""
+        """Undo all temporary changes, if nothing is being recorded any more."""
         if self.paused and not _uses:
             POOL.close()
             array_locks.unlock_all()
@@ -57,8 +57,8 @@ class _Pause:
 _pause = _Pause()
 
 
-class Recording:
-    """One use of the engine; see above for how it is entered."""
+class EngineUse:
+    """One use of the engine; the module says how it is entered."""
 
     __slots__ = ()
 
@@ -72,14 +72,14 @@ class Recording:
 
 
 class SurelyEnded:
-    """Give a use of the engine, and see to it that it has ended."""
+    """The outer context, which ends a use of the engine if its own exit was interrupted."""
 
     __slots__ = ("use",)
 
     def __init__(self) -> None:
-        self.use = Recording()
+        self.use = EngineUse()
 
-    def __enter__(self) -> Recording:
+    def __enter__(self) -> EngineUse:
         return self.use
 
     def __exit__(self, *exception: object) -> None:
@@ -88,7 +88,7 @@ class SurelyEnded:
 
 
 def _after_fork() -> None:
-    """In a process that was forked, the uses of other threads do not go on."""
+    """Forget the uses of other threads, which do not run in a forked process."""
     _pause.lock = threading.RLock()
     own = threading.get_ident()
     for use in [use for use, thread in _uses.items() if thread != own]:
@@ -97,5 +97,5 @@ def _after_fork() -> None:
     _pause.end_if_unused()
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows
+if hasattr(os, "register_at_fork"):  # does not exist on Windows
     os.register_at_fork(after_in_child=_after_fork)

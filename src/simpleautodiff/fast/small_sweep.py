@@ -1,4 +1,4 @@
-"""The reverse sweep as far as it meets small arrays: what it takes beside NumPy's work counts."""
+"""The reverse sweep for small arrays, where Python's overhead dominates NumPy's work."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ _SINGLE = {int, float, np.float64}
 
 @cache
 def _pull_of(primitive: Primitive, rule: LinearRule) -> Any:
-    """Return how an adjoint is pulled back through a linear rule."""
+    """Return the function that pulls an adjoint back through a linear rule."""
     faster = FASTER_PULLS.get(primitive.name) if primitive.listed else None
     return faster(rule.pull) if faster else rule.pull
 
 
 class SmallSweep:
-    """A reverse sweep as far as it meets small arrays.
+    """The part of a reverse sweep that handles small arrays.
 
-    What was broadcast has to be added up. An adjoint that was computed here, so that nobody else
-    has it, is `owned`: adjoints of its elements are added to it in place.
+    Broadcast terms have to be summed. An adjoint that was computed here, so that nothing else
+    refers to it, is `owned`: adjoints of its elements are added to it in place.
 
-    Where a slope is infinite or nan, structural zeros have to be told from other zeros. That costs
-    much and is rare. So the sweep guesses that there are no such slopes, if it can be repeated: the
-    product of a structural zero and such a slope is nan, which stays nan all the way.
+    Where a slope is infinite or nan, structural zeros must be told from other zeros. That is
+    expensive and rarely needed. So the sweep guesses that there are no such slopes, if it can be
+    repeated: the product of a structural zero and such a slope is nan, which stays nan to the end.
     """
 
     def __init__(self, tape: Any, bar: list[Any], once: bool, masks: bool | None) -> None:
         self.tape = tape
         self.bar = bar
         self.once = once
-        self.masks = masks  # whether structural zeros have to be told from others
-        self.guess: Any = None  # the context in which NumPy does not warn of what comes of a guess
+        self.masks = masks  # whether structural zeros must be tracked
+        self.guess: Any = None  # suppresses NumPy's warnings during a guess
         self.owned: set[int] = set()
 
     def end(self) -> bool:
-        """End the sweep; tell whether it was done on a guess."""
+        """End the sweep; tell whether it was based on a guess."""
         if self.guess is not None:
             self.guess.__exit__(None, None, None)
         return self.guess is not None
 
     def pull_small(self, node: Node, adjoint: Any) -> None:
-        """Carry back an adjoint of few numbers, or of another kind than NumPy's."""
+        """Carry back a small adjoint, or one that is not NumPy's."""
         direct = PULLS.get(node.primitive)  # type: ignore[arg-type]
         if direct is None or not direct(self, node, adjoint):
             self._pull_by_rules(node, adjoint)
@@ -69,7 +69,7 @@ class SmallSweep:
                     self.add(arg, term)
 
     def _pull_argument(self, node: Node, k: int, adjoint: Any, values: Sequence[Any]) -> Any:
-        """Return the contribution of a small adjoint to an argument, by its rule."""
+        """Return the contribution of a small adjoint to one argument, from its rule."""
         primitive: Any = node.primitive
         rule = primitive.partials[k]
         if type(rule) is LinearRule:
@@ -86,7 +86,7 @@ class SmallSweep:
         return adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
 
     def _add_elements(self, primitive: Any, arg: Node, adjoint: Any, values: Sequence[Any]) -> bool:
-        """Add the adjoint of a few elements of a large array in place, if that can be done."""
+        """Add the adjoint of a few elements of a large array in place, if possible."""
         add = ADD_IN_PLACE.get(primitive.name)
         if add is None or type(arg.value) is not np.ndarray or arg.value.size <= LIMITS.small:
             return False
@@ -94,19 +94,19 @@ class SmallSweep:
         return not self.needs_masks(arg) and self.add_in_place(add, arg, given, values)
 
     def add_in_place(self, add: Any, arg: Node, term: Any, values: Sequence[Any]) -> bool:
-        """Add the adjoint of a few elements of a large array in place, if that can be done."""
+        """Add the adjoint of a few elements of a large array in place, if possible."""
         raise NotImplementedError
 
     def _pull_of(self, primitive: Primitive, rule: LinearRule, arg: Node) -> Any:
-        """Return how an adjoint is pulled back through a linear rule."""
+        """Return the function that pulls an adjoint back through a linear rule."""
         if primitive.name in UNMASKED and not self.needs_masks(arg):
             return UNMASKED[primitive.name]
         return _pull_of(primitive, rule)
 
     def needs_masks(self, arg: Node) -> bool:
-        """Tell whether the adjoint of a node may meet a slope that is infinite or nan.
+        """Tell whether the adjoint of a node may be multiplied by a slope that is infinite or nan.
 
-        Then zeros of elements that do not count have to be told from others. Inputs have no slopes.
+        Then structural zeros must be told from other zeros. Inputs have no slopes.
         """
         if arg.primitive is None:
             return False
@@ -138,7 +138,7 @@ class SmallSweep:
         bar[i] = term
 
     def own(self, arg: Node, adjoint: Any) -> Any:
-        """Return the adjoint of a small array, to be added to in place; None if that cannot be."""
+        """Return the adjoint of a small array, to be added to in place; None if it cannot be."""
         like, i, bar = arg.value, arg.index, self.bar
         if type(like) is not np.ndarray or like.size > LIMITS.small:
             return None

@@ -2,7 +2,7 @@
 
 `minimize`, `least_squares`, `root`, `root_scalar` and `curve_fit` are SciPy's, with Jacobians and
 Hessians filled in. `solve_root`, `solve_minimum` and `solve_fixed_point` are differentiable
-functions of their parameters; so are `solve_ivp`, `odeint` and `quad`, in all that they depend on.
+functions of their parameters; so are `solve_ivp`, `odeint` and `quad`, in all their inputs.
 """
 
 from simpleautodiff.plug.implicit import solve_fixed_point, solve_minimum, solve_root

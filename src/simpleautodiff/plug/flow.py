@@ -170,7 +170,7 @@ class InitialValueProblem:
 
 
 def _sizes(z: Any) -> Any:
-    """Return the scale of each element of z, by which changes are measured.
+    """Return the scale of each element of z, in units of which changes are measured.
 
     Tolerances are absolute, too: a derivative in a rate of 1e7 would be far below them.
     """
@@ -261,7 +261,7 @@ def _sweep_back(problem: InitialValueProblem, z: Any, bar: Any) -> Any:
     """Integrate the adjoint equations in plain numbers, from the last relevant time to t0."""
     forward = problem.solve(z).sol
     options = problem.solver(z, len(bar), lambda t, y: forward(t), -1)
-    options.pop("first_step", None)  # it belongs to the start of the forward solution
+    options.pop("first_step", None)  # it is meant for the start of the forward solution
     counts = [i for i in range(len(problem.times)) if np.any(bar[:, i])]
     ends = [problem.span[0], *(problem.times[i] for i in counts)]
     size = np.max(np.abs(bar), initial=0.0) or 1.0  # tolerances are meant for numbers of size 1
@@ -290,7 +290,7 @@ def _integrate_inputs(problem: InitialValueProblem, z: Any, forward: Any, pieces
         _, pull = vjp(lambda y, z: problem.fun(t, y, z), forward(t), z)  # y too: zeros_like(y)
         return pull(adjoint)[1] * sizes
 
-    steps = [forward.ts[::4], *(piece.ts[::4] for piece in pieces)]  # nothing is missed between
+    steps = [forward.ts[::4], *(piece.ts[::4] for piece in pieces)]  # fine enough to miss nothing
     points = np.unique(np.concatenate(steps))
     low, high = pieces[0].t_min, pieces[-1].t_max
     total, *_ = scipy_module("integrate").quad_vec(

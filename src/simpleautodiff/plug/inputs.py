@@ -1,4 +1,4 @@
-"""The inputs of solvers: nodes among them, and checks of functions."""
+"""Handle the inputs of solvers: find nodes among them, and check functions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def as_tuple(args: Any) -> tuple[Any, ...]:
 
 
 def order_of(tree: Any) -> int:
-    """Return the highest order of derivatives that is being computed in any of the numbers."""
+    """Return the highest order of derivative that is being computed for any of the numbers."""
     return max((_order(leaf) for leaf in flatten(map_leaves(unwrapped, tree))[0]), default=0)
 
 

@@ -25,7 +25,7 @@ from simpleautodiff.plug.times import find_crossing, move_to_nodes, output_times
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import check_function
 from simpleautodiff.transforms.jacobian import jacobian
-from simpleautodiff.transforms.packing import Inputs
+from simpleautodiff.transforms.packing import PackedInputs
 
 _SMALL = 500  # elements of the matrix ∂y/∂inputs, up to which solving for it is faster
 _DIFFERENCE_OPTIONS = (
@@ -190,7 +190,7 @@ def _solve(
     y0 = _real(y0) * 1.0
     if isinstance(first, Traced):
         y0 = step(right, first, y0, args, plain(first) - first)
-    inputs = Inputs((y0, args), "solve_ivp")
+    inputs = PackedInputs((y0, args), "solve_ivp")
     z = inputs.join()
     problem = _problem(right, inputs, plain_tree((t_span, t_eval)), shape_of(y0)[0], z, how)
     if is_batch(z):
@@ -227,7 +227,7 @@ def _solve_batch(problem: InitialValueProblem, z: Any, events: list[F]) -> Any:
 
 
 def _problem(
-    right: F, inputs: Inputs, times: Any, size: int, z: Any, how: tuple[str, dict[str, Any]]
+    right: F, inputs: PackedInputs, times: Any, size: int, z: Any, how: tuple[str, dict[str, Any]]
 ) -> InitialValueProblem:
     """Return the problem at plain times, as a function of the vector z."""
     sensitivity, options = how
@@ -246,7 +246,7 @@ def _problem(
     )
 
 
-def _plain_event(event: F, inputs: Inputs, numbers: Any) -> F:
+def _plain_event(event: F, inputs: PackedInputs, numbers: Any) -> F:
     """Return an event as SciPy takes it, with its attributes `terminal` and `direction`."""
     args = inputs.split(numbers)[1]
 
@@ -282,7 +282,7 @@ def _real(y0: Any) -> Any:
     return y0
 
 
-def _block(right: F, given: Any, inputs: Inputs) -> F:
+def _block(right: F, given: Any, inputs: PackedInputs) -> F:
     """Return ∂f/∂y as a function of (t, y, z): the user's own if there is one."""
 
     def jac(t: Any, y: Any, z: Any) -> Any:

@@ -33,9 +33,10 @@ def minimize(
 ) -> Any:
     """Call `scipy.optimize.minimize` with the gradient, and the Hessian where the method uses it.
 
-    Constraints without Jacobians are given theirs. What you pass yourself (`jac`, `hess`, `hessp`)
-    is used as it is. `x0` may have any shape: `f` is given arrays of that shape, and so is `x` of
-    the result; one number is an array of one, as in SciPy.
+    Constraints without Jacobians are given theirs. Derivatives that you pass
+    yourself (`jac`, `hess`, `hessp`) are used unchanged. `x0` may have any shape: `f` is given
+    arrays of that shape, and `x` of the result has it, too; one number is an array of one, as in
+    SciPy.
 
     Examples
     --------
@@ -175,7 +176,7 @@ def root(f: F, x0: Any, args: Any = (), method: str = "hybr", jac: Any = None, *
 def root_scalar(f: F, args: Any = (), method: Any = None, **options: Any) -> Any:
     """Call `scipy.optimize.root_scalar` with f' for Newton's method and f'' for Halley's.
 
-    Without a method and without a bracket, Newton's method is taken.
+    Without a method and without a bracket, Newton's method is used.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from simpleautodiff.plug.inputs import (
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.grad import jvp, vjp
-from simpleautodiff.transforms.packing import Inputs, check_real, reshape_to
+from simpleautodiff.transforms.packing import PackedInputs, check_real, reshape_to
 
 
 def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: Any) -> Any:
@@ -53,7 +53,7 @@ def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: 
         raise ArgumentError("complex_func of quad: integrate the real and the imaginary part")
     for limit in (plain(a), plain(b)):
         check_real(limit, "quad")
-    inputs = Inputs(args, "quad")
+    inputs = PackedInputs(args, "quad")
     integrand = check_shape(f, (), "the integrand is one number")
     alone = lambda a, b, args: compute(require_plain(integrand), a, b, args)  # noqa: E731
     found = solve_each(alone, plain(a), plain(b), plain_tree(args))

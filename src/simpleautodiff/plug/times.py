@@ -46,7 +46,7 @@ def output_times(first: Any, last: Any, t_eval: Any, found: Any) -> Any:
 
 
 def move_to_nodes(right: F, t: Any, found: Any, y: Any, args: tuple[Any, ...]) -> Any:
-    """Return the solution at the same times as nodes, from that at plain times."""
+    """Return the solution at the same times as nodes, from the solution at plain times."""
     if not has_nodes(t):
         return y
     _check_order(t)

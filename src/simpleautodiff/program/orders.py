@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from simpleautodiff.core.node import Node
-from simpleautodiff.core.order import check_node, ends, execution_order, topological_order
+from simpleautodiff.core.order import check_node, execution_order, find_ends, topological_order
 from simpleautodiff.errors import OrderError
 
 
@@ -66,7 +66,7 @@ def check_order(order: Sequence[Node]) -> None:
     simpleautodiff.errors.OrderError: not a topological order: v2 stands after its child v4
     """
     for parent, child in find_violations(order):
-        names = paper_names(execution_order(*ends(order)))
+        names = paper_names(execution_order(*find_ends(order)))
         raise OrderError(
             f"not a topological order: {names[parent]} stands after its child {names[child]}"
         )
@@ -115,7 +115,9 @@ def all_orders(root: Node) -> Iterator[list[Node]]:
     for parent, node in graph.edges:
         waiting[node] += 1
         children[parent].append(node)
-    rank = {node: i for i, node in enumerate(in_paper_order(execution_order(*ends(graph.nodes))))}
+    rank = {
+        node: i for i, node in enumerate(in_paper_order(execution_order(*find_ends(graph.nodes))))
+    }
     placed: list[Node] = []
     choices = [iter([root])]
     while choices:

@@ -6,9 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.graphs import Sweep, forward as forward, remember, reverse as reverse
-from simpleautodiff.core.node import Hand, Links, Node as Node
-from simpleautodiff.core.order import connected, ends, execution_order
+from simpleautodiff.core.forward_reverse import (
+    Sweep,
+    forward as forward,
+    remember,
+    reverse as reverse,
+)
+from simpleautodiff.core.node import ChildLinks, Hand, Node as Node
+from simpleautodiff.core.order import execution_order, find_connected, find_ends
 from simpleautodiff.core.sweep import forward_sweep, reverse_sweep
 from simpleautodiff.errors import TraceError
 from simpleautodiff.program.node_names import label
@@ -20,7 +25,7 @@ from simpleautodiff.program.written_numbers import write_short, write_typed
 
 def _say_unswept(node: Node) -> int:
     """Say 0 for a node that came after the sweeps of its graph; before any of them, say so."""
-    if isinstance(node.level, Hand) and any(map(_is_swept, connected([node]))):
+    if isinstance(node.level, Hand) and any(map(_is_swept, find_connected([node]))):
         return 0
     raise TraceError(
         "there is no partial derivative before a sweep: call forward(x) or reverse(y) first"
@@ -28,7 +33,7 @@ def _say_unswept(node: Node) -> int:
 
 
 def _is_swept(node: Node) -> bool:
-    return isinstance(node.index, Links) and node.index.derivative is not None
+    return isinstance(node.index, ChildLinks) and node.index.derivative is not None
 
 
 engine.unswept = _say_unswept
@@ -42,7 +47,7 @@ def _name(node: Node) -> str:
 
 
 def _name_graph(nodes: Sequence[Node]) -> dict[Node, str]:
-    program = Program(execution_order(*ends(connected(nodes))))
+    program = Program(execution_order(*find_ends(find_connected(nodes))))
     return program.names | program.variables
 
 
@@ -117,7 +122,8 @@ engine.sweep_along = sweep_along
 
 def narrate(mode: str, order: list[Node], seeds: dict[Node, Any], sweep: Sweep) -> None:
     """Print a sweep as the authors' program does."""
-    print(_narrate(Program(execution_order(*ends(connected(order)))), order, seeds, sweep, mode))
+    program = Program(execution_order(*find_ends(find_connected(order))))
+    print(_narrate(program, order, seeds, sweep, mode))
 
 
 engine.narrate = narrate

@@ -19,7 +19,7 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import apply
 from simpleautodiff.core.linear import filled
 from simpleautodiff.core.node import Node
-from simpleautodiff.core.order import ends, execution_order
+from simpleautodiff.core.order import execution_order, find_ends
 from simpleautodiff.core.sweep import forward_sweep, reverse_sweep
 from simpleautodiff.errors import ArgumentError, ConstantError
 from simpleautodiff.program.node_names import label_of
@@ -120,7 +120,7 @@ class Program:
         self.numbering = numbering
         self.nodes = [*inputs, *others]
         self.inputs = inputs
-        self.outputs = list(outputs) or ends(self.nodes)
+        self.outputs = list(outputs) or find_ends(self.nodes)
         own = names or _labels(inputs)
         self.names = {node: own.get(node, f"x{i}") for i, node in enumerate(inputs, 1)}
         letter = _free_letter(self.names.values())

@@ -1,4 +1,4 @@
-"""Branches: `where`, the choice between local derivatives, and adjoints of chosen elements."""
+"""Branches: `where`, the choice between local derivatives, and adjoints of the chosen elements."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import numpy as np
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, filled, pull, push
 from simpleautodiff.core.sweep import fit
-from simpleautodiff.rules.asked import note_decision
+from simpleautodiff.rules.decisions import note_decision
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.values.functions import is_array, lift, shape, undecided_error
 from simpleautodiff.values.interval import Interval
 
-_FINITE = 2**15  # a number below is finite in every dtype
+_FINITE = 2**15  # numbers below this are finite in every dtype
 
 
 @final
@@ -46,7 +46,7 @@ class Masked(PartialAdjoint):
             return other + self.array
 
     def local_derivative(self, node: Any, k: int) -> Any:
-        """Return a local derivative of a node; NumPy may not warn of what does not exist."""
+        """Return a local derivative of a node, with no NumPy warning for absent elements."""
         with np.errstate(all="ignore"):
             return node.local_derivative(k)
 
@@ -69,7 +69,7 @@ class Masked(PartialAdjoint):
             return Masked(_take(self.mask, carried.array, 0), carried.mask & self.mask)
         if type(derivative) is int and derivative == 1:
             return self
-        if type(derivative) in (int, float):  # which takes the dtype of the array, and may be inf
+        if type(derivative) in (int, float):  # it takes the dtype of the array, where it may be inf
             with np.errstate(all="ignore"):
                 product = self.array * derivative
             finite = abs(derivative) < _FINITE
@@ -84,31 +84,32 @@ class Masked(PartialAdjoint):
         return self._move(lambda bar: fit(bar, like))
 
     def like(self, array: Any, mask: Any) -> Masked:
-        """Return another one of the same kind."""
+        """Return another masked derivative."""
         return Masked(array, mask)
 
     def filled(self) -> Any:
-        """Return the array, with zeros for the structural zeros."""
+        """Return the array, with 0 for structural zeros."""
         return self.array
 
     def _move(self, move: Callable[[Any], Any]) -> Any:
-        """Move the elements, and the mask with them."""
+        """Apply a map that moves elements to the array and to the mask."""
         moved = filled(move(self.array))
         return masked(moved, filled(move(self.mask.astype(float))) > 0)
 
 
 def masked(array: Any, mask: Any) -> Any:
-    """Return an adjoint that exists where a mask is true, and is 0 elsewhere."""
+    """Return an adjoint that exists where a mask is true; the rest are structural zeros."""
     if isinstance(mask, np.ndarray | np.bool_ | bool):
-        return array if np.all(mask) else Masked(array, mask if np.ndim(mask) else np.bool_(False))
+        every = mask if isinstance(mask, bool) else mask.all()
+        return array if every else Masked(array, mask if np.ndim(mask) else np.bool_(False))
     return Masked(array, mask)
 
 
 @final
 class Slopes(Linear):
-    """The slopes of each element of an array, of which those that `mask` leaves out do not exist.
+    """The local derivatives of each element of an array, absent where `mask` is false.
 
-    What is multiplied by one that does not exist is a structural zero.
+    The product with an absent one is a structural zero.
     """
 
     __slots__ = ("mask", "slope")
@@ -126,7 +127,7 @@ class Slopes(Linear):
 
 
 def _spread(mask: Any, array: Any) -> Any:
-    """Return a mask in the shape of the array that it belongs to."""
+    """Broadcast a mask to the shape of its array."""
     whole = shape(plain(array))
     return mask if mask.shape == whole else np.broadcast_to(mask, whole)
 
@@ -135,7 +136,7 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
     """Return `yes` where `condition` holds and `no` elsewhere; either may be a function to call.
 
     For single numbers only the chosen one is computed, and it may be `ZERO`. For arrays both are
-    computed and the choice is made element by element; where it is `ZERO` there is no slope.
+    computed and the choice is made element by element; a `ZERO` gives structural zeros.
     """
     if condition is None:
         raise undecided_error("a branch of a derivative")
@@ -149,19 +150,19 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
 
 
 def either(*conditions: Any) -> Any:
-    """Return where one of several conditions holds."""
+    """Combine conditions with or, element by element."""
     if any(condition is None for condition in conditions):
         raise undecided_error("a branch of a derivative")
     return functools.reduce(operator.or_, conditions)
 
 
 def is_nan(x: Any) -> Any:
-    """Tell where there is no number; intervals always have some."""
+    """Tell where a number is nan; an interval never is."""
     return False if isinstance(plain(x), Interval) else x != x
 
 
 def _choose_each(condition: Any, yes: Any, no: Any) -> Any:
-    """Choose between the slopes of elements, some of which may not exist."""
+    """Choose between local derivatives element by element; some may be structural zeros."""
     pairs = [pair for pair in ((condition, yes), (~condition, no)) if pair[1] is not ZERO]
     masks = [here & x.mask if type(x) is Slopes else here for here, x in pairs]
     slopes = [x.slope if type(x) is Slopes else x for _, x in pairs]
@@ -174,7 +175,7 @@ def _choose_each(condition: Any, yes: Any, no: Any) -> Any:
 
 
 def _take(condition: Any, x: Any, y: Any) -> Any:
-    """Return where(condition, x, y); of plain numbers, nothing but the condition is on a tape."""
+    """Return where(condition, x, y); for plain numbers only the condition is recorded."""
     if not isinstance(x, Traced) and not isinstance(y, Traced):
         note_decision(condition)
     return where(condition, x, y)
@@ -194,7 +195,7 @@ def half(x: Any) -> Any:
 
 
 def sympy_function(name: str) -> Callable[..., Any]:
-    """Return a function of SymPy, which is imported already if there is a symbol."""
+    """Return a function of SymPy, which has been imported if there is a symbol."""
     import sympy
 
     function: Callable[..., Any] = getattr(sympy, name)
@@ -222,7 +223,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     ):
         return chosen
     is_numpy = isinstance(x, np.number) or isinstance(y, np.number)
-    return np.result_type(x, y).type(chosen) if is_numpy else chosen  # as np.where
+    return np.result_type(x, y).type(chosen) if is_numpy else chosen  # np.where's dtype
 
 
 where: Wrapping = row(

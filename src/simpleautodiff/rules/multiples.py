@@ -1,11 +1,11 @@
-"""Numbers that have a root as a factor, and even and odd functions of them.
+"""Multiples of a root, and even and odd functions of them.
 
-With a root v of a smooth s, a multiple x = c v has the smooth square c² s. So has what moves the
-elements of roots, an odd function h(x) = x k(x²) is a multiple again, and an even one, g(x²), is
-smooth. Where x is 0, the functions g and k have the power series of h, whose coefficients are its
-derivatives at 0.
+With a root v of a smooth s, a multiple x = c v has the smooth square c² s. So has a row that moves
+the elements of roots. An odd function h(x) = x k(x²) of a multiple is a multiple again, and an even
+one, g(x²), is smooth. Where x is 0, the functions g and k have the power series of h, whose
+coefficients are its derivatives at 0.
 
-The graph of a node is asked what it was made of; a jet has none, and carries the answer along.
+For a node, the graph shows whether it is a multiple; a jet has no graph, so it carries that along.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from simpleautodiff.core.tape import Tape
 from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.restating import (
     Restated,
-    besides_last,
-    has_value_of,
+    ignore_last,
     is_at_0,
     is_root,
     is_same,
     note_zeros,
     origin,
+    register_value,
     restate_as,
     square_of,
 )
 from simpleautodiff.values.functions import is_complex, lift
 
-_FACTORS = {"mul": 2, "div": 1, "neg": 1, "pos": 1}  # which of their arguments are factors
-_SIZES = ("abs", "hypot")  # whose square is the sum of those of their arguments
+_FACTOR_COUNT = {"mul": 2, "div": 1, "neg": 1, "pos": 1}  # how many arguments are factors
+_ABSOLUTE_VALUES = ("abs", "hypot")  # whose square is the sum of the squares of their arguments
 _ODD: set[str] = set()  # rows of odd functions
 
 
@@ -59,7 +59,9 @@ class Multiple:
 
 def multiply_roots(x: Any, y: Any) -> Any:
     """Return x × y as a smooth number, if a root at 0 is a factor of both; None if not."""
-    if not (_is_multiple(y) and (x is y or _is_multiple(x)) and is_at_0(x)):
+    if type(x) is not type(y) or not _is_multiple(y):
+        return None
+    if not ((x is y or _is_multiple(x)) and is_at_0(x)):
         return None
     first, second = _find_root(x), _find_root(y)
     if not is_same(first.root, second.root):
@@ -72,7 +74,7 @@ def _scale(cofactor: Any, x: Any) -> Any:
 
 
 def carry_root(primitive: Primitive, *args: Any) -> Restated:
-    """Return a primitive that remembers the root in its arguments, which are jets; nodes do."""
+    """Return a primitive that stores the root of its arguments, if they are jets."""
     jets = [
         type(arg) is Jet and arg.rule is not None and _is_multiple(arg) and is_at_0(arg)
         for arg in args
@@ -83,17 +85,17 @@ def carry_root(primitive: Primitive, *args: Any) -> Restated:
         _find_root(arg) if jet and _reads_root(primitive, k) else None
         for k, (arg, jet) in enumerate(zip(args, jets, strict=True))
     ]
-    if not any(parts) or (primitive.name in _SIZES and is_complex(plain(args[0]))):
+    if not any(parts) or (primitive.name in _ABSOLUTE_VALUES and is_complex(plain(args[0]))):
         return None
-    return _carrying(primitive), (*args, _make_multiple(primitive, args, parts, object()))
+    return _make_carrying(primitive), (*args, _make_multiple(primitive, args, parts, object()))
 
 
 @cache
-def _carrying(primitive: Primitive) -> Primitive:
-    """Make a primitive with one more argument, which is remembered."""
+def _make_carrying(primitive: Primitive) -> Primitive:
+    """Make a primitive with one more argument, the multiple that it stores."""
     return replace(
         primitive,
-        partials=(*map(besides_last, primitive.partials), ZERO),
+        partials=(*map(ignore_last, primitive.partials), ZERO),
         compute=lambda *args: primitive.compute(*args[:-1]),
         by_type=None,
         batch=None,
@@ -104,7 +106,7 @@ def _carrying(primitive: Primitive) -> Primitive:
     )
 
 
-# What a number was made of. -----------------------------------------------------------------------
+# How a number was computed. -----------------------------------------------------------------------
 
 
 def _is_multiple(x: Any) -> bool:
@@ -114,8 +116,8 @@ def _is_multiple(x: Any) -> bool:
         if made is None or made.squared is None:
             return False
 
-        def ask(node: Node, known: dict[int, bool]) -> bool:
-            return is_root(node) or any([known[_key(source)] for source in _sources(node)])
+        def ask(node: Node, sources: list[Node], known: dict[int, bool]) -> bool:
+            return is_root(node) or any([known[_key(source)] for source in sources])
 
         return bool(_follow(x, "are_multiples", ask))
     made, args = origin(x)
@@ -123,14 +125,14 @@ def _is_multiple(x: Any) -> bool:
 
 
 def is_first_root(x: Any) -> bool:
-    """Tell whether a node or a jet is a root, and not the size of a multiple of another one."""
+    """Tell whether a node or a jet is a root, and not the absolute value of a multiple of one."""
     if type(x) is not Node:
         return is_root(x)
     return is_root(x) and not any(map(_is_multiple, _sources(x)))
 
 
 def _find_root(x: Any) -> Multiple:
-    """Return a number as the multiple of a root, which it is."""
+    """Return a number, which has to be a multiple of a root, as a `Multiple`."""
     if type(x) is Node:
         found: Multiple = _follow(x, "multiples", _expand_node)
         return found
@@ -141,71 +143,76 @@ def _find_root(x: Any) -> Multiple:
     return Multiple(x, apply(square_of(primitive), x, *args))
 
 
-def _expand_node(node: Node, known: dict[int, Multiple | None]) -> Multiple | None:
-    """Return a node as the multiple of a root, if it is one and its sources are known."""
+def _expand_node(
+    node: Node, sources: list[Node], known: dict[int, Multiple | None]
+) -> Multiple | None:
+    """Return a node as a `Multiple`, if it is one; its sources have been examined before."""
     primitive, args = origin(node)
     if primitive is None or not _is_multiple(node):
         return None
-    own = {id(source) for source in _sources(node)}
+    own = {id(source) for source in sources}
     parts = [known[_key(arg)] if id(arg) in own else None for arg in args]
     if any(parts):
         return _make_multiple(primitive, args, parts, node)
     return Multiple(node, apply(square_of(primitive), node, *args))
 
 
-def _follow(x: Node, name: str, ask: Callable[[Node, dict[int, Any]], Any]) -> Any:
-    """Return what is asked of a node, after its sources; a tape keeps the answers."""
+def _follow(x: Node, name: str, ask: Callable[[Node, list[Node], dict[int, Any]], Any]) -> Any:
+    """Apply `ask` to a node after its sources; a tape caches the answers."""
     known = vars(x.level).setdefault(name, {}) if isinstance(x.level, Tape) else {}
     waiting = [x]
     while waiting:
         node = waiting[-1]
-        missing = [source for source in _sources(node) if _key(source) not in known]
-        if missing and _key(node) not in known:
+        if _key(node) in known:
+            waiting.pop()
+            continue
+        sources = _sources(node)
+        missing = [source for source in sources if _key(source) not in known]
+        if missing:
             waiting += missing
         else:
             waiting.pop()
-            if _key(node) not in known:
-                known[_key(node)] = ask(node, known)
+            known[_key(node)] = ask(node, sources, known)
     return known[_key(x)]
 
 
 def _key(node: Node) -> int:
-    """Return what a node is known by: its place on a tape, which may hold a slimmer copy."""
+    """Return the identity of a node: its index on a tape, which may hold a copy of the node."""
     return node.index if isinstance(node.level, Tape) else id(node)
 
 
 def _sources(node: Node) -> list[Node]:
-    """Return the arguments of a node that may have the root that it has, too."""
-    primitive, args = origin(node)
+    """Return the arguments of a node from which its root may come."""
+    primitive = node.primitive
     if primitive is None or not _passes_roots(primitive, node):
         return []
     return [
         arg
-        for k, arg in enumerate(args)
+        for k, arg in enumerate(node.args)
         if type(arg) is Node and arg.level is node.level and _reads_root(primitive, k)
     ]
 
 
 def _passes_roots(primitive: Primitive, x: Any) -> bool:
-    """Tell whether the result of a primitive may be the multiple of a root in its arguments."""
-    if primitive.name in _SIZES:
+    """Tell whether a primitive may return a multiple of a root among its arguments."""
+    if primitive.name in _ABSOLUTE_VALUES:
         return not any([is_complex(plain(arg)) for arg in origin(x)[1]])
     return primitive.squared == ()
 
 
 def _reads_root(primitive: Primitive, k: int) -> bool:
-    """Tell whether an argument can have the root that the result has."""
-    return k < _FACTORS.get(primitive.name, primitive.arity) and k not in primitive.settings
+    """Tell whether the root of the result may come from argument k."""
+    return k < _FACTOR_COUNT.get(primitive.name, primitive.arity) and k not in primitive.settings
 
 
 def _make_multiple(
     primitive: Primitive, args: Args, parts: Sequence[Multiple | None], x: Any
 ) -> Multiple:
-    """Return what a primitive makes of its arguments, which is x, as the multiple of a root."""
+    """Return x, the result of a primitive, as a multiple of the root of its arguments."""
     k = next(k for k, part in enumerate(parts) if part is not None)
     part = parts[k]
     assert part is not None
-    if primitive.name in _FACTORS:
+    if primitive.name in _FACTOR_COUNT:
         cofactor = apply(primitive, *args[:k], part.cofactor, *args[k + 1 :])
         return Multiple(part.root, part.square, cofactor)
     if primitive.name in _ODD:
@@ -215,43 +222,45 @@ def _make_multiple(
         arg if i in primitive.settings else arg * arg if found is None else found.squared()
         for i, (arg, found) in enumerate(zip(args, parts, strict=True))
     ]
-    return Multiple(x, sum(squares) if primitive.name in _SIZES else apply(primitive, *squares))
+    return Multiple(
+        x, sum(squares) if primitive.name in _ABSOLUTE_VALUES else apply(primitive, *squares)
+    )
 
 
 # Even and odd functions. --------------------------------------------------------------------------
 
 
 def even(name: str) -> dict[str, Any]:
-    """Return what the row of an even function says of roots: it is smooth in their square."""
+    """Return what the row of an even function declares: it is smooth in the square of a root."""
     return {"restate": lambda x: restate_even(TABLE[name], x)}
 
 
 def odd(name: str) -> dict[str, Any]:
-    """Return what the row of an odd function says of roots: its value is a multiple of them."""
+    """Return what the row of an odd function declares: its value is a multiple of the root."""
     _ODD.add(name)
     return {"squared": (), "restate": lambda x: carry_root(TABLE[name], x)}
 
 
 def restate_even(primitive: Primitive, x: Any) -> Restated:
-    """Return an even function of the multiple of a root as a function of its square."""
+    """Return an even function of a multiple of a root as a function of the square."""
     if not (_is_multiple(x) and is_at_0(x)):
         return None
     return restate_as(primitive, _apply_to_square(primitive, x, _find_root(x), odd=0), x)
 
 
 def _apply_to_square(primitive: Primitive, x: Any, part: Multiple, odd: int) -> Any:
-    """Return an even function of x, or an odd one by x; where x is 0, by the square of x."""
+    """Evaluate an even function of x, or an odd one divided by x, through x² where x is 0."""
     zero = plain(x) == 0
     note_zeros(x)
     near = _expand(primitive, odd, 0, zero, part.squared())
     if not isinstance(zero, Traced) and np.all(zero):
         return near
-    away = apply(_alone(primitive), x)
+    away = apply(_without_restating(primitive), x)
     return where(zero, near, away / where(zero, 1, x) if odd else away)
 
 
 def _expand(primitive: Primitive, odd: int, j: int, zero: Any, square: Any) -> Any:
-    """Return the j-th derivative, at 0, of an even function (of an odd one by x) in x²."""
+    """Return the j-th derivative in x², at 0, of an even function, or of an odd one over x."""
     n = 2 * j + odd
     coefficient = _differentiate_at_0(primitive, n, lift(0, concrete(square)))
     number = coefficient * math.factorial(j) / math.factorial(n)
@@ -270,7 +279,7 @@ def _differentiate_at_0(primitive: Primitive, n: int, zero: Any) -> Any:
 
 @cache
 def _term(primitive: Primitive, odd: int, j: int) -> Primitive:
-    """Make the primitive of a term, which is its first argument; its slope is the next term."""
+    """Make the primitive that returns its first argument; its derivative is the next term."""
     term = replace(
         TABLE["pos"],
         partials=(ZERO, ZERO, lambda _v, _c, zero, w: _expand(primitive, odd, j + 1, zero, w)),
@@ -281,10 +290,10 @@ def _term(primitive: Primitive, odd: int, j: int) -> Primitive:
         squared=None,
         restate=None,
     )
-    return has_value_of(TABLE["pos"], term)
+    return register_value(TABLE["pos"], term)
 
 
 @cache
-def _alone(primitive: Primitive) -> Primitive:
-    """Make a primitive that does not ask what its argument was made of."""
-    return has_value_of(primitive, replace(primitive, by_type=None, listed=False, restate=None))
+def _without_restating(primitive: Primitive) -> Primitive:
+    """Make a primitive that does not examine how its argument was computed."""
+    return register_value(primitive, replace(primitive, by_type=None, listed=False, restate=None))

@@ -1,6 +1,7 @@
-"""Another primitive in the place of one, with the same value: how, and where roots are at 0.
+"""Replace a primitive by another with the same value and better derivatives, where a root is 0.
 
-A *root* is a row whose square is smooth where it is not: `abs`, `hypot`, `sqrt`. See `rules.roots`.
+A *root* is a row that is not smooth at 0 while its square is: `abs`, `hypot`, `sqrt`. See
+`rules.roots`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import TABLE, Args, Partial, Primitive
-from simpleautodiff.rules.asked import askable, note_decision
+from simpleautodiff.rules.decisions import as_operand, note_decision
 from simpleautodiff.values.functions import is_mpmath_interval
 from simpleautodiff.values.other_arrays import Foreign
 
@@ -25,7 +26,7 @@ Restated = tuple[Primitive, Args] | None
 
 
 def origin(x: Any) -> tuple[Primitive | None, Args]:
-    """Return the primitive that made a node, or a jet if it is a root, and its arguments."""
+    """Return the primitive and the arguments of a node, or of a jet that is a root."""
     if type(x) is Node:
         args = [arg.value if type(arg) is Constant else arg for arg in x.args]
         return x.primitive, tuple(args)
@@ -34,22 +35,22 @@ def origin(x: Any) -> tuple[Primitive | None, Args]:
 
 def is_root(x: Any) -> bool:
     """Tell whether a node or a jet is a root, whose square is smooth."""
-    primitive = origin(x)[0]
+    primitive = x.primitive if type(x) is Node else origin(x)[0]
     return primitive is not None and any(rule is not ZERO for rule in primitive.squared or ())
 
 
 def is_at_0(x: Any) -> bool:
-    """Tell whether a number, or an element of an array, is 0; what is opaque may come to that."""
+    """Tell whether a number, or an element of an array, is 0; an opaque one may be."""
     number = plain(x)
     if type(number) is np.ndarray and number.dtype != object:
         return not number.all()
-    return number == 0 if type(number) is float else happens(number == 0)
+    return number == 0 if type(number) is float else may_hold(number == 0)
 
 
 def is_same(x: Any, y: Any) -> bool:
-    """Tell whether two arguments are one number: one node, or two that were made alike.
+    """Tell whether two arguments are the same number: one node, or two computed alike.
 
-    Jets that are no roots are one number if they and their derivatives are equal.
+    Jets that are not roots are the same if they and their derivatives are equal.
     """
     pairs, seen = [(x, y)], set()
     while pairs:
@@ -60,12 +61,12 @@ def is_same(x: Any, y: Any) -> bool:
             return False
         seen.add((id(a), id(b)))
         if type(a) is Node and a.level is b.level and type(a.index) is int and a.index == b.index:
-            continue  # a tape may have a slimmer copy of what it shows
+            continue  # a tape may hold a copy of a node without its value
         if type(a) is Node or is_root(a):
             (made_a, args_a), (made_b, args_b) = origin(a), origin(b)
             if made_a is None or made_a is not made_b:
                 return False
-            rules = made_a.squared or made_a.partials  # where a root is flat is no matter
+            rules = made_a.squared or made_a.partials  # ignores the mask of a flat root
             pairs += [
                 (p, q)
                 for rule, p, q in zip(rules, args_a, args_b, strict=True)
@@ -73,23 +74,25 @@ def is_same(x: Any, y: Any) -> bool:
             ]
         elif type(a) is Jet:
             pairs += [(a.value, b.value), *zip(a.higher, b.higher, strict=True)]
-        elif not (np.array_equal(a, b) if type(a) in _NUMPY else type(a) in _PLAIN and a == b):
+        elif not (
+            np.array_equal(a, b) if type(a) in _NUMPY_TYPES else type(a) in _PLAIN_TYPES and a == b
+        ):
             return False
     return True
 
 
-_NUMPY = {np.ndarray, np.float64, np.float32, np.complex128}
-_PLAIN = {int, float, str, bool, slice, tuple, type(None)}
+_NUMPY_TYPES = {np.ndarray, np.float64, np.float32, np.complex128}
+_PLAIN_TYPES = {int, float, str, bool, slice, tuple, type(None)}
 
 
-def happens(condition: Any) -> bool:
-    """Tell whether a condition holds for some element; what is opaque or lazy may come to that."""
+def may_hold(condition: Any) -> bool:
+    """Tell whether a condition holds for some element; for an opaque or lazy one it may."""
     return isinstance(condition, (Traced, Foreign)) or bool(np.any(condition))
 
 
 def note_zeros(x: Any) -> None:
-    """Note, on a tape that is written as code, which numbers are 0: it holds for those alone."""
-    note_decision(askable(x) == 0)
+    """Note which numbers are 0 on a tape that becomes source code, which then depends on it."""
+    note_decision(as_operand(x) == 0)
 
 
 @cache
@@ -117,33 +120,33 @@ def square_of(root: Primitive) -> Primitive:
         squared=None,
         restate=None,
     )
-    return has_value_of(TABLE["square"], squared)
+    return register_value(TABLE["square"], squared)
 
 
-# Of the primitives made here: the row of the table whose value they have, of how many arguments.
-_VALUES: dict[Primitive, tuple[Primitive, int]] = {}
+# For each primitive made here: the row of the table with the same value, and its arity.
+_VALUE_ROWS: dict[Primitive, tuple[Primitive, int]] = {}
 
 
-def has_value_of(row: Primitive, made: Primitive) -> Primitive:
-    """Say that a primitive has the value of a row of its first arguments, and return it."""
-    _VALUES[made] = row, row.arity
+def register_value(row: Primitive, made: Primitive) -> Primitive:
+    """Register that a primitive has the value of a row of its first arguments; return it."""
+    _VALUE_ROWS[made] = row, row.arity
     return made
 
 
 def find_value_alone(primitive: Primitive, args: Args) -> tuple[Primitive, Args]:
-    """Return the row and arguments that have the same value, where no derivative is asked for."""
-    made, count = _VALUES.get(primitive, (primitive, len(args)))
+    """Return a row and arguments with the same value, for code that needs no derivative."""
+    made, count = _VALUE_ROWS.get(primitive, (primitive, len(args)))
     return made, args[:count]
 
 
 def _shift_slots(form: str, arity: int) -> str:
-    """Count the slots of a printed form from 1 on."""
+    """Shift the slots of a printed form by one: {0} becomes {1}."""
     return form.format(*[f"{{{k + 1}}}" for k in range(arity)])
 
 
 @cache
 def _with_derivatives_of_last(primitive: Primitive) -> Primitive:
-    """Make a primitive with one more argument, of the same value: it has that one's derivatives."""
+    """Make a primitive with one more argument, which gives the derivatives, not the value."""
     stated = replace(
         primitive,
         partials=(*[ZERO] * primitive.arity, 1),
@@ -156,7 +159,7 @@ def _with_derivatives_of_last(primitive: Primitive) -> Primitive:
         restate=None,
     )
     STATED.add(stated)
-    return has_value_of(primitive, stated)
+    return register_value(primitive, stated)
 
 
 STATED: set[Primitive] = set()
@@ -167,11 +170,11 @@ def restate_as(primitive: Primitive, smooth: Any, *args: Any) -> Restated:
     return _with_derivatives_of_last(primitive), (*args, smooth)
 
 
-def besides_last(rule: Partial) -> Partial:
-    """Return the rule of a primitive for one that has an argument more."""
+def ignore_last(rule: Partial) -> Partial:
+    """Return a rule for a primitive that has one more argument."""
     return (lambda v, *args: rule(v, *args[:-1])) if callable(rule) else rule
 
 
 def is_constant(y: Any) -> bool:
-    """Tell whether an exponent is a plain real number; nodes count as real numbers elsewhere."""
+    """Tell whether an exponent is a plain real number; a node, too, is an instance of Real."""
     return isinstance(y, Real) and not isinstance(y, Traced) and not is_mpmath_interval(type(y))

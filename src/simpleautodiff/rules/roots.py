@@ -1,13 +1,13 @@
-"""Roots and squares that meet at 0: what is recorded where a factor of the formula is singular.
+"""Squares and roots that cancel at 0: what is recorded where the formula itself is singular.
 
 A root v of a smooth s ≥ 0 (`abs`, `hypot`, `sqrt`; a norm and a standard deviation are roots, too)
 has a kink where s = 0, and v² has none. Two rules, applied where the numbers are at 0:
 
 - An even power of a root has the derivatives of that power of s: d(v²) = ds.
 - The root of a sum of squares has the derivative 0, the subgradient of least norm, as a norm has.
-  In forward mode, which does not know what s was made of, a root is flat where ds is 0.
+  Forward mode does not know how s was computed; there a root is flat where ds is 0.
 
-A multiple of a root is one as well, and so are its elements at other places: (c v)² = c (c v²).
+A multiple of a root is a root, too, and so are its rearranged elements: (c v)² = c (c v²).
 
 Values are those of the operations that were written.
 """
@@ -27,15 +27,15 @@ from simpleautodiff.rules.branches import choose
 from simpleautodiff.rules.multiples import carry_root, is_first_root, multiply_roots
 from simpleautodiff.rules.restating import (
     Restated,
-    besides_last,
-    happens,
-    has_value_of,
+    ignore_last,
     is_at_0,
     is_constant,
     is_root,
     is_same,
+    may_hold,
     note_zeros,
     origin,
+    register_value,
     restate_as,
     square_of,
 )
@@ -44,7 +44,7 @@ from simpleautodiff.values.functions import is_complex
 
 
 def restate_product(x: Any, y: Any) -> Restated:
-    """Return a product in which a root meets itself as a function of what the root was made of."""
+    """Return the product of a root with itself as a function of the root's arguments."""
     if _is_itself(x, y):
         return restate_square(x)
     primitive, smooth = TABLE["mul"], multiply_roots(x, y)
@@ -52,12 +52,12 @@ def restate_product(x: Any, y: Any) -> Restated:
 
 
 def restate_square(x: Any) -> Restated:
-    """Return the square of a root, or of a multiple of one."""
+    """Return the square of a root, or of a multiple of a root, as a smooth function."""
     return _restate_even(TABLE["square"], x, 2)
 
 
 def _restate_even(primitive: Primitive, x: Any, n: int, *exponent: Any) -> Restated:
-    """Return an even power of a root as a function of what the root was made of."""
+    """Return an even power of a root as a function of the root's arguments."""
     if n == 2 and is_first_root(x) and is_at_0(x):
         made, args = origin(x)
         assert made is not None
@@ -74,7 +74,7 @@ def restate_root(x: Any) -> Restated:
 
 
 def restate_power(x: Any, y: Any) -> Restated:
-    """Return a power that is an even one of a root, or a root of a sum of squares."""
+    """Return an even power of a root, or a root of a sum of squares, as a smooth function."""
     if not is_constant(y) or float(y) < 0.5:
         return None
     y, exponent = float(y), y
@@ -91,19 +91,19 @@ def _is_itself(x: Any, y: Any) -> bool:
 
 def _restate_flat(primitive: Primitive, x: Any, *exponent: Any) -> Restated:
     """Return a root with slope 0 where its argument, a sum of squares, is 0."""
-    if is_complex(plain(x)) or not happens(flat := plain(x) == 0):
+    if is_complex(plain(x)) or not may_hold(flat := plain(x) == 0):
         return None
     if type(x) is Jet:
-        if (dot := x.nth(1)) is ZERO or not happens(flat := flat & (plain(dot) == 0)):
+        if (dot := x.nth(1)) is ZERO or not may_hold(flat := flat & (plain(dot) == 0)):
             return None
     elif type(x) is not Node or not is_sum_of_squares(x):
         return None
     note_zeros(x)
-    return _flat(primitive), (x, *exponent, flat)
+    return _make_flat_root(primitive), (x, *exponent, flat)
 
 
 def _restate_half(x: Any, exponent: Any) -> Restated:
-    """Return x to the power 1/2, where x is 0, as the root that it is."""
+    """Return x to the power 1/2 at 0 as a root, like sqrt."""
     return (_half_power(), (x, exponent)) if type(x) in (Node, Jet) and is_at_0(x) else None
 
 
@@ -119,12 +119,12 @@ def _half_power() -> Primitive:
         squared=(lambda v, x, _exponent: rule(v, x), ZERO),
         restate=None,
     )
-    return has_value_of(TABLE["power"], made)
+    return register_value(TABLE["power"], made)
 
 
 @cache
-def _flat(primitive: Primitive) -> Primitive:
-    """Make a root with one more argument: where its slope is 0."""
+def _make_flat_root(primitive: Primitive) -> Primitive:
+    """Make a root with one more argument: the mask of the elements with slope 0."""
     rule, *others = primitive.partials
 
     def slope(v: Any, x: Any, *args: Any) -> Any:
@@ -133,19 +133,19 @@ def _flat(primitive: Primitive) -> Primitive:
 
     made = replace(
         primitive,
-        partials=(slope, *map(besides_last, others), ZERO),
+        partials=(slope, *map(ignore_last, others), ZERO),
         compute=lambda *args: primitive.compute(*args[:-1]),
         kinks=(Kink("x = 0", lambda *args: args[-1], "0, the subgradient of least norm"),),
         by_type=None,
         settings=(primitive.arity,),
         listed=False,
-        squared=primitive.squared and (*map(besides_last, primitive.squared), ZERO),
+        squared=primitive.squared and (*map(ignore_last, primitive.squared), ZERO),
         restate=None,
     )
-    return has_value_of(primitive, made)
+    return register_value(primitive, made)
 
 
 def where_finite(v: Any, slope: Any) -> Any:
-    """Return the slope of the square of a root; one that is not finite has none, as in 2 v dv."""
+    """Return `slope`, the derivative of v², where v is finite, and nan elsewhere, as 2 v dv."""
     nothing = plain(v) - plain(v)  # 0 or nan
     return choose(nothing == 0, slope, nothing)

@@ -1,4 +1,4 @@
-"""Enter rows in the table: `sin = row("sin", ...)` adds the row and returns its function."""
+"""Enter rows in the table: `sin = row("sin", ...)` adds a row and returns its function."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def row(
     listed
         Enter it in the table. False for one of a family, such as einsum with three operands.
     squared, restate
-        Of a root, the derivatives of its square, and () of what multiplies or moves roots; and the
-        function that finds a smoother primitive of the same value. See `rules.roots`.
+        For a root, the derivatives of its square; () for a row that multiplies or moves roots. And
+        the function that finds a smoother primitive with the same value. See `rules.roots`.
     """
     if real and define:
         define = _refuse_complex(name, define)
@@ -167,7 +167,8 @@ def _document(primitive: Primitive, names: list[str]) -> str:
 def add_kinks(wrapping: Wrapping, *kinks: Kink) -> Wrapping:
     """Return the wrapping function of a row with additional kinks, for one use of it.
 
-    Functions that branch on plain numbers, such as sorting, so report where their branch changes.
+    Functions that branch on plain numbers, such as sorting, use it to report where the branch
+    changes.
     """
     primitive: Primitive = wrapping.primitive  # type: ignore[attr-defined]
     return partial(apply, replace(primitive, kinks=(*primitive.kinks, *kinks)))
@@ -181,7 +182,7 @@ class _OneFunction(ByType):
 
 
 class _OfFloats(_OneFunction):
-    """One function for floats and arrays of them, which other numbers are not given to."""
+    """One function for floats and arrays of floats; other numbers are refused."""
 
     def look_up(self, kind: type) -> Function | None:
         other = is_registered(kind) or library_of(kind) in ("decimal", "mpmath", "sympy")

@@ -75,7 +75,7 @@ def _to_float64(x: Any) -> Any:
 
 
 def refuse_rule(name: str, argument: str) -> Callable[..., Any]:
-    """Return the rule of an argument whose derivative has no closed form: it raises an error."""
+    """Return a rule that raises: the derivative in this argument has no closed form."""
 
     def refuse(v: Any, *args: Any) -> Any:
         raise RuleError(

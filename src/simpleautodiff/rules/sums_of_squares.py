@@ -1,4 +1,4 @@
-"""Sums of squares, whose root is flat where they are 0: what is one is asked of the graph."""
+"""Recognise sums of squares in the graph: their root has the derivative 0 where they are 0."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ _MULTIPLYING = {"div", "einsum", "matmul", "mul"}
 
 
 @cache
-def _form() -> Primitive:
+def _marked_sum() -> Primitive:
     return replace(TABLE["pos"], by_type=None, listed=False)
 
 
 def as_sum_of_squares(x: Any) -> Any:
-    """Return x, which the caller knows to be one, as x @ A @ x is for a suitable A."""
-    return apply(_form(), x)
+    """Mark x as a sum of squares; the caller knows that it is one, as x @ A @ x for some A."""
+    return apply(_marked_sum(), x)
 
 
 def is_sum_of_squares(x: Node) -> bool:
     """Tell whether a node is a sum of squares of real numbers, with weights that are not negative.
 
-    Products and quotients of such sums are, too: where one is 0, its derivative is 0.
-
-    The graph is asked, not the numbers: what it was made by, and from what.
+    Products and quotients of such sums count as well: where one is 0, its derivative is 0. The
+    answer comes from the operations in the graph, not from the numbers.
     """
     seen: set[int] = set()
     waiting: list[Any] = [x]
@@ -54,7 +53,7 @@ def is_sum_of_squares(x: Node) -> bool:
 
 
 def _is_square(node: Node) -> bool:
-    """Tell whether a node is made of squares of real numbers, or of sizes of complex ones."""
+    """Tell whether a node is a square of real numbers, or the squared size of complex ones."""
     primitive, args = origin(node)
     name, (first, *others) = node.operator, args or (None,)
     if name == "real" and type(first) is Node and first.operator == "mul":
@@ -62,7 +61,7 @@ def _is_square(node: Node) -> bool:
         return any(_is_conjugate(*each) for each in (pair, pair[::-1]))
     if primitive is None or is_complex(plain(node.value)):
         return False
-    if primitive is _form():
+    if primitive is _marked_sum():
         return True
     if name == "mul" or (name == "matmul" and len(shape(plain(node.value))) == 0):
         return is_same(first, others[0])
@@ -78,7 +77,7 @@ def _is_conjugate(z: Any, w: Any) -> bool:
 
 
 def _terms(node: Node) -> list[Any] | None:
-    """Return what has to be a sum of squares, or a weight, so that the node is a sum of squares."""
+    """Return the arguments that must be sums of squares, or weights, for the node to be one."""
     name, args = node.operator, origin(node)[1]
     if node.primitive in STATED:
         return [args[-1]]
@@ -93,7 +92,7 @@ def _terms(node: Node) -> list[Any] | None:
 
 
 def _is_not_negative(weight: Any) -> bool:
-    """Tell whether all numbers of a constant are at least 0; a recorded program asks each time."""
+    """Tell whether all numbers of a constant are ≥ 0; a recorded program checks each time."""
     number = plain(weight)
     if is_complex(number):
         return False

@@ -1,1 +1,1 @@
-"""Functions to functions: `grad`, `jvp`, `vjp`, `jacobian`, `hessian`, `vmap`, `checkpoint`, ..."""
+"""Transformations of functions: `grad`, `jvp`, `vjp`, `jacobian`, `hessian`, `vmap`, ..."""

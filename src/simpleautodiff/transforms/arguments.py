@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.arrays.made_arrays import run_answering
+from simpleautodiff.arrays.made_arrays import run_with_replacements
 from simpleautodiff.arrays.writes.writable import unpromote
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Traced, unwrapped
@@ -23,7 +23,7 @@ from simpleautodiff.errors import (
     cite_line_of,
     short_repr,
 )
-from simpleautodiff.values.other_arrays import unlabelled
+from simpleautodiff.values.other_arrays import strip_labels
 from simpleautodiff.values.pytree import look_up, map_leaves, put_in
 
 _ALTERNATIVES = {  # part of the error that compiled code raises for a node -> what to write
@@ -40,26 +40,26 @@ _ALTERNATIVES = {  # part of the error that compiled code raises for a node -> w
     "simpleautodiff.plug.solve_root(f, x0, p), or solve_minimum for least squares, where f(x, p) "
     "takes what is differentiated as an argument",
 }
-_WRAPPING_ERRORS = (ValueError, TypeError, SystemError)  # which NumPy raises from another error
+_WRAPPING_ERRORS = (ValueError, TypeError, SystemError)  # NumPy may raise these from another error
 
 Argnums = int | str | tuple[int | str, ...] | list[int | str]
 
 
-class Path(NamedTuple):
-    """A part of an argument: `params.layer1.w`, or by brackets, `params['layer1'][0]`."""
+class ArgumentPath(NamedTuple):
+    """The path to a part of an argument: `params.layer1.w`, or `params['layer1'][0]`."""
 
     key: int | str
     steps: tuple[str, ...]
 
 
-Key = int | str | Path
+Key = int | str | ArgumentPath
 
 
 class Selection(NamedTuple):
-    """The arguments of one call, of which `trees` are those at `keys`.
+    """The arguments of one call; `trees` are the selected ones, those at `keys`.
 
-    A key is a position, a keyword or a path into one of these; without keys the trees are all the
-    arguments.
+    A key is a position, a keyword or a path into one of these. Without keys all arguments are
+    selected.
     """
 
     trees: tuple[Any, ...]
@@ -69,7 +69,7 @@ class Selection(NamedTuple):
     single: bool = False
 
 
-_FIRST = tuple(range(16))  # to recognise argnums that name all the arguments in order
+_ALL_IN_ORDER = tuple(range(16))  # to recognise argnums that name all the arguments in order
 
 
 def select(
@@ -78,7 +78,7 @@ def select(
     """Find the arguments that `argnums` names, by position or by parameter name."""
     if type(argnums) is int and 0 <= argnums < len(args):
         return Selection((args[argnums],), (argnums,), args, kwargs, True)
-    if type(argnums) is tuple and argnums == _FIRST[: len(args)]:
+    if type(argnums) is tuple and argnums == _ALL_IN_ORDER[: len(args)]:
         return Selection(args, None, args, kwargs)
     if isinstance(argnums, list):
         argnums = tuple(argnums)
@@ -91,7 +91,7 @@ def select(
 
 
 def _look_up(key: Key, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if isinstance(key, Path):
+    if isinstance(key, ArgumentPath):
         return look_up(_look_up(key.key, args, kwargs), key.steps)
     return kwargs[key] if isinstance(key, str) else args[key]
 
@@ -104,7 +104,7 @@ def _find_argument(
     if isinstance(which, str):
         name, *steps = [step for step in re.split(r"[.\[\]'\"]+", which) if step] or [which]
         found = _find_by_name(f, name, args, kwargs)
-        return Path(found, tuple(steps)) if steps else found
+        return ArgumentPath(found, tuple(steps)) if steps else found
     if isinstance(which, bool) or np.ndim(which) or not hasattr(which, "__index__"):
         raise ArgumentError(
             f"argnums is a position, a parameter name, or a tuple of these; got {which!r}"
@@ -153,13 +153,13 @@ def _find_parameters(f: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) -> Any:
-    """Call `f` with `trees` in place of the selected arguments."""
+    """Call `f` with `trees` instead of the selected arguments."""
     args: Any = trees
     kwargs = selection.kwargs
     if selection.keys is not None:
         args = list(selection.args)
         for key, tree in zip(selection.keys, trees, strict=True):
-            if isinstance(key, Path):
+            if isinstance(key, ArgumentPath):
                 whole = _look_up(key.key, args, kwargs)
                 tree = put_in(whole, key.steps, tree)
                 key = key.key
@@ -167,7 +167,7 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
                 args[key] = tree
             else:
                 kwargs = {**kwargs, key: tree}
-    result = run_answering(
+    result = run_with_replacements(
         f,
         lambda: _call(f, args, kwargs),
         lambda: _call(f, map_leaves(unpromote, args), map_leaves(unpromote, kwargs)),
@@ -178,8 +178,8 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
 
 
 def _take_node(leaf: Any) -> Any:
-    """Return a leaf of a result; of a labelled array of nodes, the node."""
-    inner = unlabelled(leaf)
+    """Return a leaf of a result; for a labelled array of nodes, the node."""
+    inner = strip_labels(leaf)
     return unwrapped(inner if isinstance(inner, Traced) else leaf)
 
 
@@ -196,7 +196,7 @@ def _call(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def _explain(error: Exception) -> None:
-    """Raise a clear error in place of one that compiled code raised because of a node."""
+    """Raise a clear error instead of one that compiled code raised because of a node."""
     if isinstance(error, _WRAPPING_ERRORS) and isinstance(error.__cause__, AutodiffError):
         # NumPy hides the reason it refused `array[0] = node`.
         raise error.__cause__.with_traceback(error.__traceback__) from None
@@ -232,7 +232,7 @@ def check_function(f: Any) -> None:
 
 
 def check_options(what: str, names: Sequence[str], options: Sequence[Any]) -> None:
-    """Refuse a point among the options of a transformation: grad(f, 2.0) is grad(f)(2.0)."""
+    """Refuse an input passed as an option of a transformation: grad(f, 2.0) is grad(f)(2.0)."""
     named = zip(names, options, strict=False)
     if any(_is_point(x) or (name == "has_aux" and not isinstance(x, bool)) for name, x in named):
         point = ", ".join(map(short_repr, options))
@@ -244,7 +244,7 @@ def check_options(what: str, names: Sequence[str], options: Sequence[Any]) -> No
 
 
 def _is_point(x: Any) -> bool:
-    """Tell whether an option can only be meant as the point: a float, an array, a list of them."""
+    """Tell whether an option must be meant as an input: a float, an array, a list of them."""
     if isinstance(x, (list, tuple)):
         return any(map(_is_point, x))
     return isinstance(x, (float, np.ndarray, np.floating, Traced))

@@ -1,4 +1,4 @@
-"""Functions that cannot be looked into: differences as derivatives, and an error estimate."""
+"""Finite differences as derivatives of functions that cannot be recorded, with error estimates."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError, DifferenceWarning, ResultError, cite_line
 from simpleautodiff.rules.array.shapes import reshape
 from simpleautodiff.transforms.arguments import check_function, name_of
-from simpleautodiff.transforms.packing import Inputs, Results, is_number
+from simpleautodiff.transforms.packing import PackedInputs, PackedResults, is_number
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
-_SHRINK = (1.0, 1 / 32, 1 / 1024)  # smaller steps are tried where the first is too long
-_TINY = 1e-100  # the complex step: nothing is subtracted, so it may be as short as that
+_SHRINK = (1.0, 1 / 32, 1 / 1024)  # smaller steps to try if the first is too long
+_TINY = 1e-100  # the complex step subtracts nothing, so it can be tiny
 
 _SMALLEST = np.finfo(float).tiny
 
 
-class Report(NamedTuple):
-    """What the derivatives of a black box have cost so far, and how far the last may be off."""
+class DifferenceReport(NamedTuple):
+    """The cost of the derivatives of a black box so far, and the estimated error of the last."""
 
     calls: int  # of the function
-    points: int  # at which it was evaluated
+    points: int  # at which the function was evaluated
     error: float  # the largest of the last Jacobian, relative to the derivative or to value/input
 
 
@@ -102,12 +102,12 @@ class BlackBox:
         functools.update_wrapper(self, f)
         self.f, self.analytic, self.batched = f, analytic, batched
         self.noise, self.scale, self.tolerance = noise, scale, tolerance
-        self.report = Report(0, 0, 0.0)
+        self.report = DifferenceReport(0, 0, 0.0)
         self._cache = _Cache(cache)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate the function; on nodes, record it as one step."""
-        inputs = Inputs((args, kwargs), f"the black box {name_of(self.f)}")
+        inputs = PackedInputs((args, kwargs), f"the black box {name_of(self.f)}")
         if not inputs.shapes:
             return map_leaves(_copy_array, self.evaluate([(args, kwargs)])[0])
         call = _Call(self, inputs)
@@ -132,7 +132,7 @@ class BlackBox:
         return [run(self.f, *arguments) for arguments in given]
 
     def _run_together(self, given: list[Any], _strictly: bool) -> list[Any]:
-        """Stack the arguments of all points, call once, and take the results apart."""
+        """Stack the arguments of all points, call once, and split the results."""
         if not given:
             return []
         self._count(1, len(given))
@@ -151,10 +151,10 @@ class BlackBox:
 
     def _count(self, calls: int, points: int) -> None:
         old = self.report
-        self.report = Report(old.calls + calls, old.points + points, old.error)
+        self.report = DifferenceReport(old.calls + calls, old.points + points, old.error)
 
     def judge(self, error: float, noise: float, order: int) -> None:
-        """Put the error of a Jacobian into the report; warn if it is too large."""
+        """Enter the error of a Jacobian in the report; warn if it is too large."""
         self.report = self.report._replace(error=error)
         allowed = 4 * noise**0.4 if self.tolerance is None else self.tolerance
         if not error <= allowed:
@@ -179,11 +179,11 @@ class BlackBox:
         for shrink in _SHRINK:
             h = noise**0.2 * shrink * size
             wide, bend = self._central(call, x, h, order)
-            narrow, less = self._central(call, x, h / 3**0.5, order)  # not h/2: see rounded values
+            narrow, less = self._central(call, x, h / 3**0.5, order)  # h/2 could hide rounding
             slope = (3 * narrow - wide) / 2
             rough = np.abs(bend - 3 * less + 4 * value[:, None]) / 2  # almost 0 if f is smooth
             guess = np.abs(slope - narrow) + np.maximum(noise * value_size, rough) / h
-            lost = (slope == 0) & (np.abs(best) > 0)  # steps below what the values resolve
+            lost = (slope == 0) & (np.abs(best) > 0)  # steps too small to change the values
             guess = np.where(lost, np.inf, guess)
             relative = guess / np.maximum(np.maximum(np.abs(slope), value_size / size), _SMALLEST)
             better = relative < error
@@ -205,7 +205,7 @@ class BlackBox:
 
     def step_complex(self, call: _Call, x: Any, order: int) -> Any:
         """Return the Jacobian at x from the imaginary parts of the values beside it."""
-        if order:  # a complex step of complex steps needs another unit
+        if order:  # nested complex steps would need a second imaginary unit
             return self.differentiate(call, x, order)
         values = np.array(call.compute_all(list(x + 1j * _TINY * np.eye(len(x))), 0))
         if values.size and not np.iscomplexobj(values):
@@ -219,10 +219,10 @@ class BlackBox:
 class _Call:
     """One call of a black box: a function of the vector of all nodes among its arguments."""
 
-    def __init__(self, box: BlackBox, inputs: Inputs) -> None:
+    def __init__(self, box: BlackBox, inputs: PackedInputs) -> None:
         self.box, self.inputs = box, inputs
-        self.results = Results(f"the black box {name_of(box.f)}")
-        self._jacobians: dict[Any, Any] = {}  # by order and point; each sweep asks again
+        self.results = PackedResults(f"the black box {name_of(box.f)}")
+        self._jacobians: dict[Any, Any] = {}  # by order and point, for later sweeps
 
     def row(self, order: int) -> Primitive:
         """Make the primitive of all derivatives of an order, one after the other in a vector."""
@@ -264,7 +264,7 @@ class _Call:
 
 
 class _Cache(dict[Any, Any]):
-    """Results by arguments, as many as there is room for; the oldest go first."""
+    """Results by arguments, up to a number of entries; the oldest are dropped first."""
 
     def __init__(self, room: int) -> None:
         super().__init__()
@@ -272,14 +272,14 @@ class _Cache(dict[Any, Any]):
 
     def add(self, key: Any, result: Any) -> None:
         """Remember a result."""
-        if result is not None:  # it is None outside of the domain
+        if result is not None:  # None: outside of the domain
             self[key] = map_leaves(_copy_array, result)
         while len(self) > self.room:
             del self[next(iter(self))]
 
 
 def _key(tree: Any) -> Any:
-    """Return what tells the arguments of one call from those of others."""
+    """Return a key that tells the arguments of one call from those of others."""
     return tuple(
         [
             (type(x), np.shape(x), np.asarray(x).tobytes()) if is_number(x) else _Same(x)
@@ -310,7 +310,7 @@ def _run(f: F, args: Any, kwargs: Any) -> Any:
 
 
 def _run_or_none(f: F, args: Any, kwargs: Any) -> Any:
-    """Call a function beside the point that was asked for; it may have no value there."""
+    """Call a function at a neighbouring point; None if it has no value there."""
     try:
         return f(*args, **kwargs)
     except (ArithmeticError, ValueError):

@@ -22,8 +22,8 @@ from simpleautodiff.values.pytree import flatten
 def checkpoint(f: Callable[..., Any], *, policy: Policy | None = None) -> Callable[..., Any]:
     """Return `f` such that reverse mode retains only its arguments and runs it again when needed.
 
-    With a policy, such as `checkpoint_policies.dots_saveable`, it retains the arrays that this
-    saves as well, and in place of running `f` again computes what is needed from them; the steps
+    With a policy, such as `checkpoint_policies.dots_saveable`, it also retains the arrays that the
+    policy saves, and computes what is needed from them instead of running `f` again; the steps
     themselves, which are small, stay recorded. `memory` tells what is saved, and on which line.
 
     In the graph the whole call is one node, between a node that bundles its arguments and one node
@@ -63,7 +63,7 @@ def as_one_node(
         leaves = [unwrapped(leaf) for leaf in leaves]
         level = _find_highest_level(leaves)
         if not isinstance(level, Recorder) or isinstance(level, KinkTape):
-            # plain numbers and forward mode retain nothing; kinks are reported step by step
+            # plain numbers and forward mode retain nothing; a report of kinks needs every step
             return f(*args, **kwargs)
         inputs = [i for i, leaf in enumerate(leaves) if _is_recorded_on(leaf, level)]
 
@@ -135,7 +135,7 @@ def _replay_rule(f: Callable[..., Any]) -> Callable[..., Linear]:
 
 
 def _fill_rule(replay: Callable[..., Linear], call: SavedCall) -> Callable[..., Linear]:
-    """Make the rule of a call of which some values are saved: compute the others, and sweep."""
+    """Make the rule of a call with saved values: compute the other values, and sweep."""
 
     def rule(_v: Bundle, x: Bundle, saved: Any) -> Linear:
         def pull(bar: Bundle) -> Bundle:

@@ -1,7 +1,7 @@
-"""Which values of a checkpointed call are saved, and the call with only these on its tape.
+"""Policies for which values of a checkpointed call are saved, and the call that keeps only these.
 
-The steps of the call stay on a tape; arrays that are not saved are left out of it, as arrays of
-their shape without memory. A reverse sweep computes those that its rules read from the saved ones.
+The steps of the call stay on a tape; arrays that are not saved are replaced by arrays of the same
+shape that take no memory. A reverse sweep computes those that its rules read from the saved ones.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from simpleautodiff.values.pytree import map_leaves
 _DOTS = ("matmul", "einsum", "sparse_matmul", "convolve_all")
 
 
-class Step(NamedTuple):
-    """A step of a checkpointed call: its operator, its value, and the name that it was given."""
+class CheckpointedStep(NamedTuple):
+    """A step of a checkpointed call: its operator, its value, and its name if it has one."""
 
     operator: str
     value: Any
     name: str | None
 
 
-Policy = Callable[[Step], bool]
+Policy = Callable[[CheckpointedStep], bool]
 
 
 class CheckpointPolicies:
@@ -53,33 +53,33 @@ class CheckpointPolicies:
     """
 
     @staticmethod
-    def everything_saveable(step: Step) -> bool:
+    def everything_saveable(step: CheckpointedStep) -> bool:
         """Save every value, as without a checkpoint."""
         return True
 
     @staticmethod
-    def nothing_saveable(step: Step) -> bool:
+    def nothing_saveable(step: CheckpointedStep) -> bool:
         """Save the arguments alone."""
         return False
 
     @staticmethod
-    def dots_saveable(step: Step) -> bool:
+    def dots_saveable(step: CheckpointedStep) -> bool:
         """Save products of matrices, which take long to compute again."""
         return step.operator in _DOTS
 
     @staticmethod
     def save_only_these_names(*names: str) -> Policy:
-        """Save what `checkpoint_name` has given one of these names."""
+        """Save the values to which `checkpoint_name` gave one of these names."""
         return lambda step: step.name in names
 
     @staticmethod
     def save_anything_except_these_names(*names: str) -> Policy:
-        """Save everything but what `checkpoint_name` has given one of these names."""
+        """Save all values but those to which `checkpoint_name` gave one of these names."""
         return lambda step: step.name not in names
 
     @staticmethod
     def save_from_both_policies(first: Policy, second: Policy) -> Policy:
-        """Save what one of two policies saves."""
+        """Save the values that either policy saves."""
         return lambda step: first(step) or second(step)
 
 
@@ -95,7 +95,7 @@ class _NamedTape(LocatedTape):
 
 
 def checkpoint_name(x: Any, name: str) -> Any:
-    """Return `x`, and give it a name for the policies of `checkpoint`.
+    """Return `x`, with a name that the policies of `checkpoint` see.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class SavedValue(NamedTuple):
 
 
 class SavedCall:
-    """A checkpointed call: its steps, and of their arrays those that a policy saves."""
+    """A checkpointed call: its steps, and the arrays that a policy saves."""
 
     def __init__(self, f: Callable[..., Any], values: tuple[Any, ...], policy: Policy) -> None:
         tape = _NamedTape()
@@ -136,9 +136,9 @@ class SavedCall:
         self.left_out: set[int] = set()
         self.saved: list[SavedValue] = []
         for node in tape:
-            if type(node.value) is not np.ndarray:  # a number, or on a tape of its own
+            if type(node.value) is not np.ndarray:  # a number, or a node of another tape
                 continue
-            step = Step(node.operator, node.value, tape.names.get(node.index))
+            step = CheckpointedStep(node.operator, node.value, tape.names.get(node.index))
             if node.primitive is not None and policy(step):
                 self.saved.append(SavedValue(tape.line(node), node.value))
             else:
@@ -147,14 +147,14 @@ class SavedCall:
 
     @property
     def is_whole(self) -> bool:
-        """Whether its derivatives are those of this one tape."""
+        """Whether this one tape has all of its derivatives."""
         return self.recorded.turned is None
 
     def _value(self, leaf: Any) -> Any:
         return leaf.value if self.recorded.has_recorded(leaf) else leaf
 
     def pull(self, inputs: tuple[Any, ...], seeds: list[tuple[Any, Any]]) -> list[Any]:
-        """Sweep back from seeded results, with the values that are needed computed again."""
+        """Sweep back from seeded results, computing the missing values again."""
         filled = RecordedCall.__new__(RecordedCall)
         filled.tape = self._fill(inputs)
         filled.inputs = filled.tape[: len(inputs)]
@@ -165,7 +165,7 @@ class SavedCall:
         return filled.sweep_back(own)
 
     def _fill(self, inputs: tuple[Any, ...]) -> Tape:
-        """Return a tape with the values that rules read, from the arguments and the saved ones."""
+        """Return a tape with the values that rules read, computed from saved ones and arguments."""
         needed = self._find_needed()
         tape = Tape()
         with tape:
@@ -178,7 +178,7 @@ class SavedCall:
         return tape
 
     def _find_needed(self) -> set[int]:
-        """Return which of the values that were left out are read, or computed with."""
+        """Return the missing values that rules read, or that are needed to compute these."""
         needed: set[int] = set()
         for node in reversed(self.recorded.tape):
             if node.primitive is None:

@@ -22,7 +22,7 @@ from simpleautodiff.transforms.structured_primitive import refuse_structures, ta
 from simpleautodiff.values.functions import ByType, check_value
 from simpleautodiff.values.pytree import flatten, map_leaves
 
-_CANDIDATES = (0.7, -1.3, 2.1, 0.2, -0.4, 3.6, 12.5, -7.8)
+_TEST_POINTS = (0.7, -1.3, 2.1, 0.2, -0.4, 3.6, 12.5, -7.8)
 _TOLERANCE = 1e-7
 
 
@@ -44,7 +44,7 @@ def primitive(
         recorded operations; or an integer; or `ZERO`. For a function of arrays it may be a
         `Linear(push, pull)`, which carries tangents forward and adjoints back. Where an argument or
         the result is a dict, tuple or dataclass, so is what these are given, and return. None says
-        that the function is not differentiated in this argument, which may be anything.
+        that the function is not differentiated in this argument, which may have any type.
     domain
         A function of the arguments that tells whether the function has a value there.
     points
@@ -128,7 +128,7 @@ def primitive(
             domain=Domain("its declared domain", domain) if domain else REALS,
             kinks=tuple(kinks),
             by_type=ByType(own_name, {}, compute),
-            arrays=True,  # it may act on arrays as a whole; nothing says that it is elementwise
+            arrays=True,  # it is not known to be elementwise
             settings=tuple([i for i, rule in enumerate(partials) if rule is None]),
         )
         wrapping = take_structures(wrap_documented(row), fresh)
@@ -141,7 +141,7 @@ def primitive(
 
 
 def _copy_results(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function return copies of its arrays, since it may write to them at the next call."""
+    """Make a function return copies of its arrays, as it may overwrite them at the next call."""
 
     @wraps(function)
     def compute(*args: Any) -> Any:
@@ -154,7 +154,7 @@ def _copy_results(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _as_rule(rule: Partial) -> Partial:
-    """Return a number as a function that gives it; 1, -1 and `ZERO` are known to every sweep."""
+    """Wrap a number as a rule; 1, -1 and `ZERO` are left as they are, as sweeps know them."""
     if rule is ZERO or callable(rule) or rule in (1, -1):
         return rule
     return lambda v, *args: rule
@@ -163,7 +163,7 @@ def _as_rule(rule: Partial) -> Partial:
 def _check_arity(function: Callable[..., Any], name: str, rules: int) -> None:
     try:
         signature: Any = inspect.signature(function)
-    except (TypeError, ValueError):  # some compiled functions do not tell
+    except (TypeError, ValueError):  # some compiled functions have no signature
         signature = "(...)"
     try:
         if signature != "(...)":
@@ -213,8 +213,8 @@ def verify(
 
 
 def _choose_points(row: Primitive) -> Iterable[tuple[float, ...]]:
-    for start in range(len(_CANDIDATES)):
-        cycle = itertools.islice(itertools.cycle(_CANDIDATES), start, start + 3 * row.arity, 3)
+    for start in range(len(_TEST_POINTS)):
+        cycle = itertools.islice(itertools.cycle(_TEST_POINTS), start, start + 3 * row.arity, 3)
         point = tuple(cycle)
         if row.domain.contains(*point) and not any(kink.happens(*point) for kink in row.kinks):
             yield point
@@ -223,7 +223,7 @@ def _choose_points(row: Primitive) -> Iterable[tuple[float, ...]]:
 def _verify_at(
     row: Primitive, wrapping: Callable[..., Any], i: int, point: tuple[float, ...]
 ) -> bool:
-    """Test one rule at one point, in every mode; tell whether finite differences exist there."""
+    """Test one rule at a point, in every mode; tell whether finite differences exist there."""
 
     def along(function: Callable[..., Any]) -> Callable[[Any], Any]:
         return lambda x: function(*point[:i], x, *point[i + 1 :])

@@ -1,4 +1,4 @@
-"""Derivatives without rules, to check rules against: finite differences, the complex step."""
+"""Derivatives without rules, to check rules against: finite differences and the complex step."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ from simpleautodiff.rules.array.repeated_values import (
     find_largest,
     has_moved,
     is_turned,
+    mark_turned,
     take_limit,
-    turn,
 )
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.scalar.piecewise import stop_gradient as _stop_gradient
@@ -57,7 +57,7 @@ from simpleautodiff.values.other_arrays import is_foreign, unwrap_foreign, wrap_
 from simpleautodiff.values.pytree import (
     flatten,
     flatten_numbers,
-    is_no_number,
+    is_not_number,
     map_leaves,
     matching_leaves,
 )
@@ -278,7 +278,7 @@ def _differentiate_along(f: F, selection: Selection, x: Any, n: int, direction: 
 def run_jets(
     f: F, selection: Selection, level: JetLevel, has_aux: bool
 ) -> tuple[Any, list[Any], Any]:
-    """Run `f` on jets; return the value, the derivatives of every order, and what is auxiliary."""
+    """Run `f` on jets; return the value, the derivatives of every order, and auxiliary output."""
     patch_scipy()
     with level:
         result = call(f, selection, selection.trees)
@@ -297,7 +297,7 @@ def run_jets(
 
 
 def _list_derivatives(leaf: Any, level: JetLevel) -> list[Any]:
-    """Return the derivatives, from the first on, that a result on this level has."""
+    """Return the derivatives of a result on this level, from the first on."""
     own = isinstance(leaf, Jet) and leaf.level is level
     higher = leaf.higher if own else [ZERO] * level.order
     return [as_number(derivative, leaf) for derivative in higher]
@@ -306,8 +306,8 @@ def _list_derivatives(leaf: Any, level: JetLevel) -> list[Any]:
 def _confirm(
     f: F, selection: Selection, level: JetLevel, has_aux: bool, results: list[Any], derivatives: Any
 ) -> list[list[Any]]:
-    """Run `f` with other vectors of repeated values; drop derivatives that depend on these."""
-    turn(level)
+    """Run `f` with another basis of repeated values; drop derivatives that depend on it."""
+    mark_turned(level)
     with level:
         result = call(f, selection, selection.trees)
     others = flatten_numbers((split_aux(result, level, f)[0] if has_aux else result,))[0]
@@ -351,7 +351,7 @@ def stop_gradient(x: Any) -> Any:
 def match_leaves(tree: Any, like: Any, what: str) -> list[Any]:
     """Return the leaves of a seed; refuse one without the structure and the shapes of `like`."""
     pairs = zip(matching_leaves(tree, like, what), flatten(like)[0], strict=True)
-    numbers = [(leaf, model) for leaf, model in pairs if not is_no_number(model)]
+    numbers = [(leaf, model) for leaf, model in pairs if not is_not_number(model)]
     leaves = [check_value(leaf, what) for leaf, _ in numbers]
     models = [wrap_foreign(model) if is_foreign(model) else model for _, model in numbers]
     for leaf, model in zip(leaves, models, strict=True):
@@ -363,7 +363,7 @@ def match_leaves(tree: Any, like: Any, what: str) -> list[Any]:
 
 
 def _match_kind(number: Any, like: Any, what: str) -> Any:
-    """Return one number of a seed in the kind of what it belongs to; a real one is real."""
+    """Convert one number of a seed to the type of the value it belongs to; a real one is real."""
     inner, model = plain(number), plain(like)
     if is_complex(inner) and not is_complex(model):
         raise ArgumentError(
@@ -378,7 +378,7 @@ def _match_kind(number: Any, like: Any, what: str) -> Any:
 
 
 def check_tuples(name: str, primals: Any, tangents: Any) -> None:
-    """Refuse arguments and tangents that are no tuples."""
+    """Refuse arguments and tangents that are not tuples."""
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise ArgumentError(
             f"{name} takes tuples: {name}(f, (x, y), (dx, dy)); got primals {primals!r} "
@@ -387,7 +387,7 @@ def check_tuples(name: str, primals: Any, tangents: Any) -> None:
 
 
 def copy_if_shared(derivative: Any, given: Sequence[Any]) -> Any:
-    """Copy a derivative if it is one of the `given` arrays, or a view."""
+    """Copy a derivative if it is one of the `given` arrays, or a view of one."""
     if not isinstance(derivative, np.ndarray):
         return derivative
     shared = derivative.base is not None or any(derivative is array for array in given)
@@ -395,7 +395,7 @@ def copy_if_shared(derivative: Any, given: Sequence[Any]) -> Any:
 
 
 class FirstDerivative(NamedTuple):
-    """Which function was differentiated, and how; `source` writes the sweep down from this."""
+    """The function that was differentiated, and how; `source` writes the sweep from this."""
 
     f: F
     argnums: Argnums
@@ -403,7 +403,7 @@ class FirstDerivative(NamedTuple):
 
 
 def name_after(function: F, what: str, f: F, argnums: Argnums | None = None) -> F:
-    """Name a derivative after the function `f` that it is of; note the arguments of a first one."""
+    """Name a derivative after its function `f`; store the arguments of a first derivative."""
     patch_scipy()
     check_function(f)
     function.__wrapped__ = f  # type: ignore[attr-defined]  # where argnums looks parameters up

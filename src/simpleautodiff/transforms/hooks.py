@@ -1,4 +1,4 @@
-"""Hooks: functions that see, or change, the adjoint of an intermediate on its way back."""
+"""Hooks: functions that see, or change, the adjoint of an intermediate value in reverse mode."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from simpleautodiff.values.pytree import map_leaves
 def on_adjoint(x: Any, hook: Callable[[Any], Any]) -> Any:
     """Return `x`, such that in reverse mode `hook` is called with its adjoint v̄ = ∂y/∂x.
 
-    What is computed from the returned value counts. What the hook returns is carried on in place of
-    the adjoint; None leaves it as it is. So a hook can note the gradient of an intermediate, print
-    or check it, clip or scale it, or turn it round. Of a structure every number has its own call.
-    Forward mode has no adjoints and calls no hook. Under `jit` what a hook returns is a part of the
-    program, and what else it does happens while that is recorded.
+    Compute with the returned value, not with the original. The sweep goes on with what the hook
+    returns instead of the adjoint; None leaves it unchanged. So a hook can note the gradient of an
+    intermediate, print or check it, clip, scale or reverse it. For a structure the hook is called
+    once per number.
+    Forward mode has no adjoints and calls no hook. Under `jit` what a hook returns is part of the
+    program, and its side effects happen only while that is recorded.
 
     Examples
     --------

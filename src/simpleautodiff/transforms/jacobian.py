@@ -31,7 +31,7 @@ from simpleautodiff.values.functions import is_complex
 
 F = Callable[..., Any]
 _MODES = ("auto", "forward", "reverse", "elimination", "differences", "complex")
-CHUNK_BYTES = 2**27  # what a batch of sweeps may take for the largest value
+CHUNK_BYTES = 2**27  # memory of a batch of sweeps for the largest value
 
 
 @remember_recipe
@@ -147,7 +147,7 @@ def _push_element(recorded: RecordedCall, wrt: Any, unit: Any, results: list[Any
 
 
 def _sweep_elements(recorded: RecordedCall, of: Any, chunk_size: int | None, sweep: F) -> list[Any]:
-    """Sweep for every element of `of`, in chunks; the sweeps lie along the first axis."""
+    """Sweep for every element of `of`, in chunks; the first axis of the result is the element."""
     if not shape_of(of):
         return sweep(1)  # type: ignore[no-any-return]
     parts = []

@@ -1,4 +1,4 @@
-"""Kinks that a run met: the steps whose derivative is a choice, with values and source lines."""
+"""Collect the kinks of a run: steps whose derivative is a choice, with values and source lines."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from simpleautodiff.values.other_arrays import Foreign
 
 
 class KinkTape(LocatedTape):
-    """A tape to look for kinks on: it records checkpointed calls step by step, too.
+    """A tape to look for kinks on; it also records the steps inside checkpointed calls.
 
-    A gradient that is computed inside goes by the choices that its sweep makes, also where nothing
-    of the step is left in the result: `swept` are the steps that such sweeps pass.
+    A gradient computed inside depends on the choices of its own sweep, even if the step does not
+    reach the result: `swept` are the steps that such sweeps pass.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ _OPEN: set[KinkTape] = set()
 
 
 def note_sweep(tape: Tape, results: Iterable[Any]) -> None:
-    """Tell the tapes on which kinks are looked for which of their steps a sweep passes."""
+    """Tell all tapes that look for kinks which of their steps a sweep passes."""
     if not _OPEN:
         return
     for node in needed_steps(tape, results):
@@ -112,7 +112,7 @@ def _is_differentiated(kink: Kink, node: Node) -> bool:
 
 
 def is_at_kink(primitive: Primitive, kink: Kink, values: tuple[Any, ...]) -> bool:
-    """Tell whether the values are at a kink, in some element of some example."""
+    """Tell whether the values are at a kink, in any element of any example."""
     values = tuple([_to_numpy(plain(value)) for value in values])
     level: Any = next((value.level for value in values if isinstance(value, Traced)), None)
     if level is not None:
@@ -138,7 +138,7 @@ def _is_at_kink_in_batch(primitive: Primitive, kink: Kink, values: Any, level: A
 
 
 def check_kinks_option(kinks: str | None) -> None:
-    """Refuse a value of the option `kinks` that does not exist."""
+    """Refuse an unknown value of the option `kinks`."""
     if kinks not in (None, "report", "raise"):
         raise ArgumentError(f"kinks is None, 'report' or 'raise'; got {kinks!r}")
 

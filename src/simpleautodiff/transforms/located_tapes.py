@@ -1,4 +1,4 @@
-"""Tapes that note where in the user's code each node was made: its line, and the calls to it."""
+"""Tapes that note where in the user's code each node was made: the line, and the calls to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class LocatedTape(Tape):
         super().__init__()
         self.locations: list[tuple[str, int]] = []  # file name and line number of each node
         self.instructions: list[tuple[CodeType, int] | None] = []
-        frame = find_user_frame()  # the one that asked for the tape: its nodes are given no line
+        frame = find_user_frame()  # nodes made in the frame that opened the tape have no line
         self.caller = (frame.f_code, frame.f_lasti) if frame else None
 
     def append(self, node: Node, /) -> None:
@@ -39,7 +39,7 @@ class LocatedTape(Tape):
 
 
 class UserCall(NamedTuple):
-    """One call of a user's function: its name, the calling line, and a number that is unique."""
+    """One call of a user's function: its name, the calling line, and a unique number."""
 
     function: str
     location: tuple[str, int]
@@ -49,7 +49,7 @@ class UserCall(NamedTuple):
 class CallTape(LocatedTape):
     """A tape that also notes during which calls of the user's functions each node was made.
 
-    It retains their frames until it is cleared, so that two calls are never taken for one.
+    It keeps their frames alive until it is cleared, so that two calls never have the same id.
     """
 
     shown = True

@@ -1,4 +1,4 @@
-"""Nodes among arguments as one vector, and results: for primitives of whatever is given."""
+"""Join the nodes among arguments, and results, into vectors: for primitives of any structure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simpleautodiff.values.functions import zero_like
 from simpleautodiff.values.pytree import flatten, map_leaves, matching_leaves
 
 
-class Inputs:
+class PackedInputs:
     """The nodes among some arguments, which can be joined into one vector."""
 
     def __init__(self, tree: Any, what: str) -> None:
@@ -33,7 +33,7 @@ class Inputs:
         return concatenate(parts) if parts else np.zeros(0)
 
     def join_adjoints(self, leaves: list[Any]) -> Any:
-        """Return the adjoints of the nodes, of one for each leaf, as one vector."""
+        """Return the adjoints of the nodes as one vector, from one adjoint per leaf."""
         pairs = [(leaves[i], shape) for i, shape in zip(self._places, self.shapes, strict=True)]
         parts = [np.zeros(shape) if x is ZERO else x for x, shape in pairs]
         return concatenate(
@@ -41,9 +41,9 @@ class Inputs:
         )
 
     def split(self, vector: Any, tangents: bool = False) -> Any:
-        """Return the arguments with the elements of `vector` in place of the nodes.
+        """Return the arguments with the elements of `vector` instead of the nodes.
 
-        Of `tangents`, what is no node has the tangent 0.
+        Among `tangents`, everything that is not a node has the tangent 0.
         """
         leaves, begin = list(self._leaves), 0
         if tangents:
@@ -55,8 +55,8 @@ class Inputs:
         return self._rebuild(iter(leaves))
 
 
-class Results:
-    """The numbers of a result, which can be joined into one vector and taken apart again."""
+class PackedResults:
+    """The numbers of a result, which can be joined into one vector and split again."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -97,7 +97,7 @@ class Results:
 
 
 def is_number(x: Any) -> bool:
-    """Tell numbers, arrays and nodes of them from anything else."""
+    """Tell whether x is a number, an array, or a node of one."""
     if isinstance(x, Traced):
         return True
     known = isinstance(x, (int, float, complex, np.number, np.ndarray))

@@ -1,4 +1,4 @@
-"""Pickle functions that transformations made, by the recipe from which to make them again."""
+"""Pickle functions that transformations made, as the recipe by which to make them again."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Transformed(functools.partial[Any]):
     __name__: str
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        """Be a method, where the function stands in a class."""
+        """Act as a method if the function is defined in a class."""
         return self if instance is None else MethodType(self, instance)
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """The parameters of what it is the derivative of."""
+        """The parameters of the function of which it is the derivative."""
         try:
             return inspect.signature(self.__wrapped__)
         except ValueError as error:
@@ -45,7 +45,7 @@ class Transformed(functools.partial[Any]):
     def __reduce__(self) -> Any:
         name = getattr(self.__wrapped__, "__qualname__", "")
         if name and getattr(sys.modules.get(self.__module__), name, None) is self:
-            return name  # it was decorated, so its name finds it
+            return name  # it was decorated, so pickle finds it by its name
         return follow_recipe, (find_recipe(self),)
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ def remember_recipe(transformation: T) -> T:
         function = transformation(*args, **kwargs)
         made = Transformed(function)
         functools.update_wrapper(made, function)
-        wrapped: Any = getattr(function, "__wrapped__", function)  # what it is the derivative of
+        wrapped: Any = getattr(function, "__wrapped__", function)  # the differentiated function
         made.__wrapped__, made.recipe = wrapped, Recipe(transform, args, kwargs)
         made.__module__ = getattr(wrapped, "__module__", None) or __name__
         return made

@@ -20,8 +20,8 @@ from simpleautodiff.errors import ResultError
 from simpleautodiff.rules.array.repeated_values import (
     find_largest,
     has_moved,
+    mark_turned,
     take_limit,
-    turn,
     warn_arbitrary,
 )
 from simpleautodiff.rules.branches import where
@@ -40,8 +40,8 @@ from simpleautodiff.values.other_arrays import unwrap_foreign
 from simpleautodiff.values.pytree import Rebuild, flatten, flatten_numbers, map_leaves
 
 F = Callable[..., Any]
-BASIS_DEPENDENT = 1e-4  # a relative difference that is not rounding, of single numbers neither
-ROUNDINGS = 1e3  # a number that cancels to 0 differs by some of those of what it was made of
+BASIS_DEPENDENT = 1e-4  # a relative difference above rounding, even of float32
+ROUNDINGS = 1e3  # how many roundings a number that cancels to 0 may be off
 _FLOAT = np.dtype(float)
 
 
@@ -65,7 +65,7 @@ class RecordedCall:
         self.f = f
         self.tape: Tape = engine.new_tape() if tape is None else tape
         if turned:
-            turn(self.tape)
+            mark_turned(self.tape)
         self.inputs: list[Node] = []
         self.rebuild: Rebuild
         leaves, self.rebuild = flatten_numbers(selection.trees)
@@ -83,12 +83,12 @@ class RecordedCall:
         if retain:
             self.tape.own()
             self.aux = map_leaves(_copy_array, self.aux)
-        self.turned: RecordedCall | None = None  # the same with other vectors of repeated values
+        self.turned: RecordedCall | None = None  # the same call in another basis
         if has_moved(self.tape) and not turned:
             self.turned = RecordedCall(f, selection, has_aux, retain=retain, turned=True)
 
     def __del__(self) -> None:
-        if hasattr(self, "tape"):  # it was not interrupted before
+        if hasattr(self, "tape"):  # not interrupted in __init__
             self.tape.clear()  # break the reference cycle between the tape and its nodes
 
     def has_recorded(self, result: Any) -> bool:
@@ -148,17 +148,17 @@ class RecordedCall:
         return [drop_unknown(*each) for each in zip(numbers, others, unknown, strict=True)]
 
     def _depends_on_basis(self, result: Any, other: Any) -> Any:
-        """Tell where a result depends on which vectors of repeated values are taken."""
+        """Tell where a result depends on the basis that is chosen for repeated values."""
         return differs(result, other, find_largest(self.tape))
 
     def _turn(self, result: Any) -> Any:
-        """Return what the function returned in the place of `result` with other vectors."""
+        """Return what the function returned instead of `result` with another basis."""
         assert self.turned is not None
         pairs = zip(flatten(self.result)[0], flatten(self.turned.result)[0], strict=True)
         return next(other for own, other in pairs if own is result)
 
     def rebuild_arguments(self, numbers: list[Any]) -> Any:
-        """Put one number per input into the structure of the arguments; none shares memory."""
+        """Put one number per input into the structure of the arguments; no two share memory."""
         if any([type(number) is not float for number in numbers]):
             numbers = [x if type(x) is np.ndarray else twin(unwrap_foreign(x)) for x in numbers]
             numbers = _copy_overlapping(numbers)
@@ -181,7 +181,7 @@ def split_aux(result: Any, level: Level, f: F) -> tuple[Any, Any]:
 
 
 def differs(result: Any, other: Any, largest: float) -> Any:
-    """Tell where two results differ by more than the rounding of the largest number before them."""
+    """Tell where two results differ by more than the rounding of the largest intermediate."""
     own, other = np.asarray(plain(result)), np.asarray(plain(other))
     size = np.max(np.abs(own), initial=0.0, where=np.isfinite(own))
     rounding = ROUNDINGS * float(np.finfo(own.dtype).eps) * largest
@@ -189,7 +189,7 @@ def differs(result: Any, other: Any, largest: float) -> Any:
 
 
 def drop_unknown(derivative: Any, other: Any, unknown: Any) -> Any:
-    """Return a derivative, with nan where it does not exist for other vectors, or is `unknown`."""
+    """Return a derivative, with nan where it is `unknown` or does not exist in the other basis."""
     missing = np.isnan(plain(other)) | unknown
     if not np.any(concrete(missing)):
         return derivative
@@ -253,7 +253,7 @@ def _find_owner(array: Any) -> Any:
 
 
 def check_argument(argument: Any, f: F, tape: Tape | None = None) -> Any:
-    """Return an argument as it is recorded: a number, or an array that is copied or locked."""
+    """Return an argument in the form in which it is recorded: a number, or a protected array."""
     if type(argument) is float:
         return argument
     value = argument

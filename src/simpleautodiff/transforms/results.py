@@ -13,11 +13,11 @@ from simpleautodiff.rules.array.repeated_values import take_limit
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.values.functions import check_value, shape
 from simpleautodiff.values.other_arrays import unwrap_foreign
-from simpleautodiff.values.pytree import flatten, flatten_numbers, is_no_number, paths
+from simpleautodiff.values.pytree import flatten, flatten_numbers, is_not_number, paths
 
 
 def check_number(result: Any, level: Level, f: Callable[..., Any]) -> Any:
-    """Return the result of `f` if it is one number; raise an error that helps if it is not."""
+    """Return the result of `f` if it is one number; raise a helpful error if it is not."""
     if isinstance(result, Traced) and not shape(plain(result)):
         return _check_leaf(result, "", level, f)
     full = shape(plain(result))
@@ -36,7 +36,7 @@ def unwrap_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[An
     if not leaves:
         raise ResultError(f"{name_of(f)} returned {result!r}; did it forget to return its result?")
     for leaf, path in zip(flatten(result)[0], paths(result), strict=True):
-        if not is_no_number(leaf) or leaf is result:
+        if not is_not_number(leaf) or leaf is result:
             _check_leaf(leaf, path, level, f)
     values = [
         take_limit(leaf.value) if isinstance(leaf, Traced) and leaf.level is level else leaf
@@ -49,7 +49,7 @@ def unwrap_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[An
 
 
 def rebuild_like(result: Any, numbers: Iterable[Any]) -> Any:
-    """Put numbers into the structure of a result; what is no number there stays."""
+    """Put numbers into the structure of a result; leaves that are not numbers stay."""
     return flatten_numbers((result,))[1](iter(numbers))[0]
 
 
@@ -65,7 +65,7 @@ def check_open(number: Any, what: str) -> Any:
 
 
 def _has_node_inside(leaf: Any, depth: int = 3) -> bool:
-    """Tell whether an object, or one that it refers to, has a node for an attribute."""
+    """Tell whether an object, or one that it refers to, has a node as an attribute."""
     if isinstance(leaf, np.ndarray | float | int | str):
         return False
     names = [name for base in type(leaf).__mro__ for name in vars(base).get("__slots__", ())]

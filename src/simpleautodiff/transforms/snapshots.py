@@ -1,7 +1,7 @@
-"""Long loops in reverse mode with few snapshots: the binomial schedule of Griewank and Walther.
+"""Reverse mode for long loops with few snapshots: the binomial schedule of Griewank and Walther.
 
-Of n steps the state is retained at s places at most; from these the others are computed again. No
-schedule with s snapshots takes fewer evaluations than this one.
+Of n steps at most s states are retained; the others are computed again from these. No schedule with
+s snapshots takes fewer evaluations than this one.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from simpleautodiff.transforms.recorded_call import as_number
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
-GROUP = 256  # rows that are stacked at once
-# While `jit` records: what records a loop by one step of it, or answers None where it cannot.
+GROUP = 256  # rows that are stacked together
+# While `jit` records: the function that records a loop by one step, or returns None.
 RECORDER: ContextVar[Callable[..., tuple[Any, Any] | None] | None] = ContextVar(
     "RECORDER", default=None
 )
@@ -86,7 +86,7 @@ class Schedule:
 
 
 def schedule(count: int, snapshots: int) -> Schedule:
-    """Return the binomial schedule of a loop; printed, it is its own picture; see `loop`."""
+    """Return the binomial schedule of a loop; printing it draws it; see `loop`."""
     if count < 1 or snapshots < 1:
         raise ArgumentError(f"a loop has a step and a snapshot at least; got {count}, {snapshots}")
     return Schedule(count, snapshots, tuple(_plan(0, count, snapshots)))
@@ -107,13 +107,13 @@ def _plan(begin: int, end: int, snapshots: int) -> Iterator[Action]:
 
 
 def _split(count: int, snapshots: int) -> int:
-    """Return how far to advance to the next snapshot, such that fewest steps are repeated."""
+    """Return how far to advance to the next snapshot so that the fewest steps are repeated."""
     if snapshots == 1:
         return count - 1
     repeats = 1
     while comb(snapshots + repeats, snapshots) < count:
         repeats += 1
-    behind = comb(snapshots + repeats - 1, snapshots - 1)  # what the next snapshot can reverse
+    behind = comb(snapshots + repeats - 1, snapshots - 1)  # steps that the next one can reverse
     return max(1, comb(snapshots + repeats - 2, snapshots), count - behind)
 
 
@@ -137,17 +137,19 @@ def loop(step: F, count: int, snapshots: int) -> F:
     True
     """
     check_function(step)
-    schedule(count, snapshots)  # which says what is wrong
-    steps = Steps(lambda k, state, x, *args: (step(k, state, *args), None), count, None, snapshots)
+    schedule(count, snapshots)  # raises if an argument is wrong
+    steps = SteppedLoop(
+        lambda k, state, x, *args: (step(k, state, *args), None), count, None, snapshots
+    )
     return lambda state, *args: steps.run(state, None, *args)[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class SteppedLoop:
     """A loop: ``state, y = step(k, state, x, *args)``, `count` times or while ``goes_on(state)``.
 
-    x is the k-th of the x's, in the order of `places` if there is one. The y's are stacked. Without
-    `snapshots` reverse mode retains every state.
+    x is the k-th of the x's, in the order of `places` if that is given. The y's are stacked.
+    Without `snapshots` reverse mode retains every state.
     """
 
     step: F
@@ -165,7 +167,7 @@ class Steps:
         if self.snapshots is None:
             return self._run(state, xs, *args)[1:]
         snapshots, count = self.snapshots, 0
-        schedule(1, snapshots)  # which says what is wrong
+        schedule(1, snapshots)  # raises if an argument is wrong
 
         def run(state: Any, xs: Any, *args: Any) -> tuple[Any, Any]:
             nonlocal count
@@ -250,7 +252,7 @@ def _stack(ys: list[Any]) -> Any:
 
 
 def _stack_rows(rows: tuple[Any, ...]) -> Any:
-    """Stack rows, many of them in groups: of an array put together, each piece looks at all."""
+    """Stack rows; many of them in groups, as each piece of a joined array looks at all."""
     if len(rows) <= GROUP:
         return np.stack(rows)
     return np.concatenate([np.stack(rows[k : k + GROUP]) for k in range(0, len(rows), GROUP)])

@@ -1,11 +1,11 @@
-"""Sparse Jacobians and Hessians: which numbers depend on which, colours, and a few sweeps.
+"""Sparse Jacobians and Hessians: find the pattern, colour it, and sweep once per colour.
 
 The pattern of a program is found along its tape: each step has a set of inputs for every element, a
 row of a sparse matrix. Steps on single numbers join the sets of their arguments element by element;
-the others are linear maps in their local derivatives, and are asked for one element after another.
+the local derivatives of the others are linear maps, which are applied to one element at a time.
 
 Columns that have no row in common are swept together: they get one *colour*, and one sweep finds
-the numbers of a colour. A symmetric matrix needs fewer still (a star colouring), as each
+all numbers of a colour. A symmetric matrix needs fewer colours still (a star colouring), as each
 number may be read from either side of the diagonal.
 """
 
@@ -37,7 +37,7 @@ def sparsity(f: F, argnums: Argnums = 0) -> F:
     """Make the function that finds which results of `f` depend on which of its inputs.
 
     It returns a sparse matrix of bools (SciPy's `csr_array`), a row for each number of the result
-    and a column for each of the arguments. A dependence that happens to have the slope 0 counts.
+    and a column for each of the arguments. A dependence whose slope happens to be 0 counts.
     The pattern is that of the path that `f` takes; zeros in matrices it multiplies by are left out.
 
     Examples
@@ -124,7 +124,7 @@ def sparse_hessian(f: F, argnums: int = 0, *, pattern: Any = None) -> F:
 
 
 def _record(f: F, argnums: Argnums, args: Any, kwargs: Any) -> tuple[RecordedCall, list[Any]]:
-    """Run a function; return its record and the leaves of its result."""
+    """Run a function; return its recorded call and the leaves of its result."""
     with engine.recording() as use, use:
         recorded = RecordedCall(f, select(f, argnums, args, kwargs))
     results = unwrap_results(recorded.result, recorded.tape, f)[1]
@@ -164,7 +164,7 @@ def _find_pattern(recorded: RecordedCall, results: Sequence[Any]) -> Any:
 
 
 def _carry_sets(node: Node, k: int, arg: Node, sets: Any) -> Any:
-    """Return the inputs that each element of a step depends on by one of its arguments."""
+    """Return the inputs on which each element of a step depends through one argument."""
     primitive = node.primitive
     if primitive is None or primitive.partials[k] is ZERO:
         return None
@@ -181,13 +181,13 @@ def _carry_sets(node: Node, k: int, arg: Node, sets: Any) -> Any:
 
 
 def _find_map(derivative: Linear, before: Any, after: Any, like: Any) -> Any:
-    """Return which elements of a result a linear map makes of which elements of its argument."""
+    """Return which elements of its argument each element of a linear map's result depends on."""
     sparse = optional("scipy.sparse", "a sparse matrix", "scipy")
     m, n = math.prod(after), math.prod(before)
     dtype = np.result_type(like)
     if derivative.moves:
         ones = np.ravel(filled(derivative.push(np.ones(before, dtype))))
-        if np.all(ones <= 1):  # each element of the result is one of the argument
+        if np.all(ones <= 1):  # each element of the result is an element of the argument
             places = np.arange(1.0, n + 1).reshape(before)
             found = np.ravel(filled(derivative.push(places))).astype(int)
             rows = np.flatnonzero(found)
@@ -213,7 +213,7 @@ def _size(x: Any) -> int:
 
 
 def color_columns(pattern: Any) -> Any:
-    """Return a number for each column, such that columns of one number have no row in common."""
+    """Return a colour for each column, such that columns of one colour have no row in common."""
     by_column = pattern.T.tocsr()
     colors = np.zeros(pattern.shape[1], int)
     used: list[set[int]] = [set() for _ in range(pattern.shape[0])]  # in each row
@@ -227,7 +227,7 @@ def color_columns(pattern: Any) -> Any:
 
 
 def color_symmetric(pattern: Any) -> Any:
-    """Return a star colouring: neighbours differ, and of four along a path not only two colours.
+    """Return a star colouring: neighbours differ, and every path of four has three colours.
 
     So each number of a symmetric matrix is alone with its colour in its row or in its column.
     """
@@ -249,7 +249,7 @@ def color_symmetric(pattern: Any) -> Any:
 
 
 def _neighbours(pattern: Any) -> list[Any]:
-    """Return the columns of each row that are not empty, and the diagonal."""
+    """Return the columns of the nonzeros of each row, including the diagonal."""
     rows = [
         pattern.indices[start:end]
         for start, end in zip(pattern.indptr[:-1], pattern.indptr[1:], strict=True)
@@ -279,7 +279,7 @@ def _pull_colors(recorded: RecordedCall, results: Sequence[Any], colors: Any) ->
 
 
 def _split(chosen: Any, like: Sequence[Any]) -> list[Any]:
-    """Return ones where numbers are chosen and zeros elsewhere, in the shapes of some arrays."""
+    """Return the mask `chosen` as ones and zeros, in the shapes of some arrays."""
     ends = np.cumsum([_size(x) for x in like])[:-1]
     parts = zip(np.split(chosen, ends), like, strict=True)
     return [part.reshape(shape_of(x)).astype(np.result_type(plain(x)))[()] for part, x in parts]
@@ -290,7 +290,7 @@ def _join(parts: Sequence[Any]) -> Any:
 
 
 def _read_entries(pattern: Any, read: F) -> Any:
-    """Return a sparse matrix of a pattern, whose numbers are read by their rows and columns."""
+    """Return a sparse matrix of a pattern; `read` gives its numbers by row and column."""
     places = pattern.tocoo()
     sparse = optional("scipy.sparse", "a sparse matrix", "scipy")
     i, j = places.row, places.col

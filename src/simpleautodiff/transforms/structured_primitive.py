@@ -1,4 +1,4 @@
-"""Primitives of dicts, tuples and dataclasses: one of the vector of all their numbers."""
+"""Primitives of dicts, tuples and dataclasses, recorded as primitives of one vector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from simpleautodiff.core.level import apply
 from simpleautodiff.core.linear import ZERO, Linear, plus, pull, push
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.transforms.packing import Inputs, Results
+from simpleautodiff.transforms.packing import PackedInputs, PackedResults
 from simpleautodiff.values.pytree import flatten, matching_leaves, parts_of
 
 F = Callable[..., Any]
@@ -20,7 +20,7 @@ class _StructuredResultError(Exception):
 
 
 def refuse_structures(function: F) -> F:
-    """Return a function that computes numbers from numbers; `take_structures` does the rest."""
+    """Return a function of numbers that raises for structures; see `take_structures`."""
 
     @functools.wraps(function)
     def compute(*args: Any) -> Any:
@@ -33,7 +33,7 @@ def refuse_structures(function: F) -> F:
 
 
 def take_structures(wrapping: Any, function: F) -> F:
-    """Return the wrapping function of a row such that it takes, and returns, structures as well."""
+    """Return the wrapping function of a row such that it also takes and returns structures."""
     row: Primitive = wrapping.primitive
     returns_structures = False
 
@@ -57,7 +57,7 @@ class _StructuredCall:
     def __init__(self, row: Primitive, function: F, args: tuple[Any, ...]) -> None:
         what = f"the primitive {row.name}"
         self.row, self.function, self.args = row, function, args
-        self.inputs, self.results = Inputs(args, what), Results(what)
+        self.inputs, self.results = PackedInputs(args, what), PackedResults(what)
 
     def run(self) -> Any:
         """Compute the value, and record it as one step."""
@@ -71,7 +71,7 @@ class _StructuredCall:
         return self.results.join(self.function(*self.inputs.split(x)))
 
     def _rule(self, v: Any, x: Any) -> Linear:
-        """Return the derivative in all nodes, from those in each argument."""
+        """Return the derivative in the vector of all nodes, from the rule of each argument."""
         value, args = self.results.split(v), self.inputs.split(x)
         derivatives = [
             ZERO if i in self.row.settings else self.row.partial(i, value, args)

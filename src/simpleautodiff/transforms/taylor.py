@@ -24,7 +24,7 @@ def taylor(f: F, x: Any, order: int, direction: Any = None) -> list[Any]:
     """Return the Taylor coefficients c of f(x + t direction) = c[0] + c[1] t + c[2] t² + ...
 
     Each of the `order` + 1 coefficients has the structure of the result of `f`. `x` is a number, an
-    array or a structure of them; without a `direction` all its numbers are moved alike.
+    array or a structure of them; without a `direction` all its numbers have the direction 1.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def taylor(f: F, x: Any, order: int, direction: Any = None) -> list[Any]:
 
 
 def divide(derivative: Any, n: int) -> Any:
-    """Return a derivative of order n as a coefficient, in the same kind of number."""
+    """Divide the n-th derivative by n!, in its own number type."""
     return to_type_of(derivative / math.factorial(n), derivative)
 
 

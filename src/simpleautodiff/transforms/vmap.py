@@ -43,16 +43,16 @@ def vmap(
     f
         A function of one example: numbers, arrays, or nested structures of them.
     in_axes
-        The axis of the arguments along which the examples lie: one for all, or a tuple with one for
+        The axis of the arguments along which the examples are: one for all, or a tuple with one for
         each argument, which may be nested as the argument is. An argument with the axis None is
         the same for every example.
     out_axes
-        The axis of the results along which the examples lie: one for all, or nested as they are.
+        The axis of the results along which the examples are: one for all, or nested as they are.
     chunk_size
         How many examples to compute at a time, to bound the memory; by default all of them.
     branches
         What to do where `if` or `while` asks for a number that differs from example to example:
-        None, refuse it; `"both"`, run the function once for each way that some examples go.
+        None, refuse it; `"both"`, run the function once for each path that some examples take.
 
     Examples
     --------
@@ -93,14 +93,14 @@ def vmap(
 
 @dataclass(frozen=True, slots=True)
 class MappedFunction:
-    """A function that is applied to batches, and how."""
+    """A function that is applied to batches, with the axes of its arguments and results."""
 
     f: F
     out_axes: Any
     parts_at_branches: bool
 
     def run(self, leaves: list[Any], axes: list[Any], rebuild: Any, size: int) -> Any:
-        """Apply the function to `size` examples at once, or in parts where it asks for that."""
+        """Apply the function to `size` examples at once, or in parts if a batch has to be split."""
         f, out_axes = self.f, self.out_axes
         recorder: Any = next((x.level for x in leaves if isinstance(x, Opaque)), None)
         whole = recorder.map_examples(f, leaves, axes, rebuild, size) if recorder else None
@@ -188,7 +188,7 @@ def _take(leaf: Any, axis: int, which: Any) -> Any:
 
 
 def _unbatch_result(leaf: Any, axis: Any, level: BatchLevel, f: F) -> Any:
-    """Return a result with the examples along an axis; None: it is the same for every example."""
+    """Return a result with the examples along an axis; None: all examples have the same one."""
     inner = leaf.value if isinstance(leaf, Traced) and leaf.level is level else leaf
     check_open(inner, f"the result of {name_of(f)}")
     if axis is not None:
@@ -254,13 +254,13 @@ def _match_axes(axes: Any, tree: Any, what: str) -> list[Any]:
 
 
 def _count_examples(leaves: list[Any], axes: list[Any], names: list[str], f: F) -> int:
-    """Return the number of examples, in which all arguments have to agree."""
+    """Return the number of examples, which must be the same for all arguments."""
     sizes: dict[str, int] = {}
     for leaf, axis, name in zip(leaves, axes, names, strict=True):
         if axis is None:
             continue
         full = shape_of(leaf)
-        what = f"argument {name[3:]} of {name_of(f)}"  # [0] is for positions, [1] for names
+        what = f"argument {name[3:]} of {name_of(f)}"  # [0] marks positions, [1] names
         if not full:
             raise ArgumentError(
                 f"vmap maps over an axis of {what}, which is the single number {leaf!r}; "

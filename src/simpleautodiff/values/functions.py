@@ -33,7 +33,7 @@ from simpleautodiff.values.libraries import (
     library_of,
     optional as optional,
 )
-from simpleautodiff.values.other_arrays import Foreign, is_foreign, unlabelled, wrap_foreign
+from simpleautodiff.values.other_arrays import Foreign, is_foreign, strip_labels, wrap_foreign
 
 _REGISTERED: dict[type, Mapping[str, Function]] = {}
 
@@ -67,7 +67,7 @@ def register_number(kind: type, functions: Mapping[str, Function]) -> None:
         forget(kind)
 
 
-_forget: list[Callable[[type], None]] = []  # rows drop what they had looked up for a type
+_forget: list[Callable[[type], None]] = []  # called so that rows forget a type's functions
 
 
 def on_register(forget: Callable[[type], None]) -> None:
@@ -78,12 +78,12 @@ def on_register(forget: Callable[[type], None]) -> None:
 def check_value(value: Any, what: str) -> Any:
     """Return `value` if it is a number (0-d arrays become scalars); refuse anything else.
 
-    A number is what has + - and *: Python's, NumPy's, mpmath's, SymPy's, or a user's own.
+    A number is any object with + - and *: Python's, NumPy's, mpmath's, SymPy's, or a user's own.
     """
     if isinstance(value, (float, int, complex)):
         return value
     if isinstance(value, (np.integer, np.bool_)):
-        return np.float64(value)  # integers of NumPy would overflow
+        return np.float64(value)  # NumPy's integers would overflow
     if isinstance(value, np.ndarray):
         return _check_array(value, what)
     if is_foreign(value):
@@ -106,7 +106,7 @@ def check_value(value: Any, what: str) -> Any:
 
 def as_argument(x: Any, setting: bool) -> Any:
     """Convert an argument of a primitive; lists of numbers become arrays."""
-    x = unlabelled(x)
+    x = strip_labels(x)
     if is_foreign(x):
         return wrap_foreign(x)
     return np.asarray(x) if type(x) is list and not setting else x
@@ -166,7 +166,7 @@ def lift(number: int, like: Any) -> Any:
         return like.lift_integer(number)
     if kind is np.ndarray or is_array(like):
         return like.dtype.type(number)
-    if library_of(kind) in ("sympy", ""):  # how a user's own type is built, only the user knows
+    if library_of(kind) in ("sympy", ""):  # the constructor of a user's own type is not known
         return zero_like(like) + number
     return kind(number)
 
@@ -215,7 +215,7 @@ def find_registered(name: str, kind: type) -> Function | None:
     """Return the function that `register_number` was given for a type, or None."""
     for belongs, load in _LATE:
         if belongs(kind):
-            load()  # which registers its functions
+            load()  # registers the functions of the type
     for base in kind.__mro__:
         if name in _REGISTERED.get(base, {}):
             return _REGISTERED[base][name]
@@ -228,9 +228,9 @@ def is_mpmath_interval(kind: type) -> bool:
 
 
 def is_equal(x: Any, y: Any) -> Any:
-    """Return x == y; of intervals of mpmath None where the numbers in them decide.
+    """Return x == y; None for mpmath's intervals if it depends on the numbers in them.
 
-    mpmath asks whether they are the same interval.
+    mpmath itself compares intervals as sets.
     """
     if is_mpmath_interval(type(x)) or is_mpmath_interval(type(y)):
         apart = (x < y) or (x > y)
@@ -239,7 +239,7 @@ def is_equal(x: Any, y: Any) -> Any:
 
 
 def is_different(x: Any, y: Any) -> Any:
-    """Return x != y; of intervals of mpmath None where the numbers in them decide."""
+    """Return x != y; None for mpmath's intervals if it depends on the numbers in them."""
     if is_mpmath_interval(type(x)) or is_mpmath_interval(type(y)):
         same = is_equal(x, y)
         return same if same is None else not same
@@ -247,7 +247,7 @@ def is_different(x: Any, y: Any) -> Any:
 
 
 def undecided_error(question: str) -> DomainError:
-    """Return the error for a comparison of mpmath's intervals that has no answer: it is None."""
+    """Return the error for a comparison of mpmath's intervals that has no definite answer."""
     return DomainError(
         f"{question} is not decided: the answer is not the same for all numbers of the interval. "
         f"Make the box smaller{cite_line()}"
@@ -318,7 +318,7 @@ class ByType(dict[type, Function]):
         on_register(self.forget)
 
     def defer(self, base: type, function: Function) -> None:
-        """Use the wrapping function for numbers that are nodes themselves."""
+        """Use the wrapping function for numbers that are themselves nodes."""
         self.deferred = base, function
 
     def forget(self, kind: type) -> None:
@@ -354,7 +354,7 @@ _COMMON_TYPES = {int, float, np.ndarray}
 
 
 def dispatch_on_widest(by_type: ByType) -> Function:
-    """Return a function of several arguments that calls that of the widest number type."""
+    """Return a function of several arguments that calls the one for the widest number type."""
 
     def compute(*args: Any) -> Any:
         kinds = {*map(type, args)}
@@ -385,7 +385,7 @@ def as_numpy_would(function: Function, args: tuple[Any, ...], complaint: str) ->
             f"{complaint}: the numbers are too large for a float{cite_line()}"
         ) from None
     except (ArithmeticError, ValueError):
-        return math.nan  # a user's own function that rejects NumPy's floats, too
+        return math.nan  # a user's own function rejects NumPy's floats, too
     return result.item() if isinstance(result, np.generic) else result
 
 

@@ -1,4 +1,4 @@
-"""Intervals of floats: arithmetic whose results contain every result for numbers in them.
+"""Intervals of floats: the result of an operation contains every result for numbers in them.
 
 Ends are rounded outwards: by one float after arithmetic, which is exact to half a unit in the last
 place, and by four after the functions of `math`, whose errors are below two.
@@ -19,7 +19,7 @@ _INF = math.inf
 class Interval:
     """All numbers from `lo` to `hi`.
 
-    Comparisons answer where all numbers give the same answer, and refuse elsewhere.
+    Comparisons answer if all numbers give the same answer, and raise otherwise.
 
     Examples
     --------
@@ -48,12 +48,12 @@ class Interval:
 
     @property
     def width(self) -> float:
-        """How far the ends are apart."""
+        """The distance between the ends."""
         return self.hi - self.lo
 
     @property
     def sign(self) -> int | None:
-        """The sign of all its numbers: 1, -1 or 0; None if they differ."""
+        """The common sign of all its numbers: 1, -1 or 0; None if they differ."""
         if self.lo > 0 or self.hi < 0:
             return 1 if self.lo > 0 else -1
         return 0 if self.lo == self.hi == 0 else None
@@ -76,7 +76,7 @@ class Interval:
         return Interval(min(self.lo, other.lo), max(self.hi, other.hi))
 
     def meet(self, other: Interval) -> Interval:
-        """Return what is in both, of which something is known to be."""
+        """Return the intersection, which the caller knows not to be empty."""
         return Interval(max(self.lo, other.lo), min(self.hi, other.hi))
 
     def __neg__(self) -> Interval:
@@ -157,7 +157,7 @@ for _name, _operation in {
 
 
 def _compare(sign: str, surely: Callable[[Interval, Interval], bool], never: Any) -> Any:
-    """Make a comparison that answers where the answer is the same for all numbers."""
+    """Make a comparison that answers only if the answer is the same for all numbers."""
 
     def method(self: Interval, other: Any) -> Any:
         if not isinstance(other, (int, float, Interval)):

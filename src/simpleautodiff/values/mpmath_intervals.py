@@ -1,9 +1,9 @@
 """Functions of mpmath's intervals: those that `mpmath.iv` does not have itself.
 
-Its exp, log, sqrt, sin, cos, tan, atan2 and gamma are enclosures. What is composed of them, and
-evaluated at the ends where a function is monotone, is one, too. The error function and polygamma
-are mpmath's own, computed with 20 bits more, of which the last ten are not believed. Functions that
-`mpmath.iv` has by its code for numbers do not enclose, and are not used.
+Its exp, log, sqrt, sin, cos, tan, atan2 and gamma are enclosures. So is what is composed of them,
+and a monotone function evaluated at the ends. The error function and polygamma are mpmath's own,
+computed with 20 extra bits, of which the last ten are not trusted. Functions that `mpmath.iv`
+evaluates by its code for numbers do not enclose, and are not used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _interval(x: Any) -> Any:
 
 
 def _number(end: Any) -> Any:
-    """Return an end of an interval, which is an interval of one number, as that number."""
+    """Convert an end of an interval, which mpmath gives as an interval, to a number."""
     return mpmath.mp.make_mpf(end._mpi_[0])
 
 
@@ -37,7 +37,7 @@ def _between(lo: Any, hi: Any) -> Any:
 def _increasing(
     at_end: Function, least: float | None = None, most: float | None = None
 ) -> Function:
-    """Return an increasing function from its enclosures at the ends, inside of a domain."""
+    """Return an increasing function from its enclosures at the ends, within a domain."""
 
     def enclose(x: Any) -> Any:
         x = _interval(x)
@@ -60,8 +60,8 @@ def _odd(at_end: Function) -> Function:
     return _increasing(lambda x: -at_end(-x) if x.b < 0 else at_end(x))
 
 
-def _believed(f: Function) -> Function:
-    """Return a function of numbers as one of ends, by computing with more bits."""
+def _with_guard_bits(f: Function) -> Function:
+    """Turn a function of numbers into an enclosure at an end, by computing with extra bits."""
 
     def at_end(x: Any) -> Any:
         bits = mpmath.iv.prec + _GUARD_BITS
@@ -101,7 +101,7 @@ def _polygamma(n: Any, x: Any) -> Any:
     if not _interval(x).a > 0:
         raise DomainError(f"polygamma of intervals is that of positive numbers; got {x}")
     monotone = _decreasing if order % 2 else _increasing
-    return monotone(_believed(lambda x: mpmath.polygamma(order, x)))(x)
+    return monotone(_with_guard_bits(lambda x: mpmath.polygamma(order, x)))(x)
 
 
 def _lgamma(x: Any) -> Any:
@@ -111,7 +111,7 @@ def _lgamma(x: Any) -> Any:
 
 
 def _stepwise(f: Function) -> Function:
-    """Return a function that is constant between integers, where all numbers give the same."""
+    """Return a function that is constant between integers, where the ends agree."""
 
     def enclose(x: Any) -> Any:
         x = _interval(x)
@@ -156,7 +156,7 @@ def _sinc_derivative(n: Any, x: Any) -> Any:
 FUNCTIONS: dict[str, Function] = {
     "exp": lambda x: mpmath.iv.exp(x),
     "log": lambda x: _log(x),
-    "sqrt": lambda x: mpmath.iv.sqrt(_positive(x)),
+    "sqrt": lambda x: mpmath.iv.sqrt(_check_not_negative(x)),
     "expm1": _increasing(lambda x: mpmath.iv.exp(x) - 1),
     "log1p": lambda x: _log(1 + _interval(x)),
     "log2": lambda x: _log2(x),
@@ -181,8 +181,8 @@ FUNCTIONS: dict[str, Function] = {
     "lgamma": _lgamma,
     "digamma": lambda x: _polygamma(0, x),
     "polygamma": _polygamma,
-    "erf": _increasing(_believed(mpmath.erf)),
-    "erfc": _decreasing(_believed(mpmath.erfc)),
+    "erf": _increasing(_with_guard_bits(mpmath.erf)),
+    "erfc": _decreasing(_with_guard_bits(mpmath.erfc)),
     "sinc": lambda x: _sinc_derivative(0, x),
     "sinc_derivative": _sinc_derivative,
     "floor": _stepwise(mpmath.floor),
@@ -216,15 +216,17 @@ FUNCTIONS: dict[str, Function] = {
     "sindg": lambda x: mpmath.iv.sin(_interval(x) * (mpmath.iv.pi / 180)),
     "cosdg": lambda x: mpmath.iv.cos(_interval(x) * (mpmath.iv.pi / 180)),
     "tandg": lambda x: mpmath.iv.tan(_interval(x) * (mpmath.iv.pi / 180)),
-    "erfinv": _increasing(_believed(mpmath.erfinv), -1, 1),
-    "ndtri": _increasing(_believed(lambda p: mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1)), 0, 1),
-    "expi": _increasing(_believed(mpmath.ei), 0),
-    "exp1": _decreasing(_believed(mpmath.e1), 0),
+    "erfinv": _increasing(_with_guard_bits(mpmath.erfinv), -1, 1),
+    "ndtri": _increasing(
+        _with_guard_bits(lambda p: mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1)), 0, 1
+    ),
+    "expi": _increasing(_with_guard_bits(mpmath.ei), 0),
+    "exp1": _decreasing(_with_guard_bits(mpmath.e1), 0),
 }
 
 
 def _log(x: Any) -> Any:
-    return mpmath.iv.log(_positive(x))
+    return mpmath.iv.log(_check_not_negative(x))
 
 
 def _log2(x: Any) -> Any:
@@ -235,8 +237,8 @@ def _betaln(a: Any, b: Any) -> Any:
     return _lgamma(a) + _lgamma(b) - _lgamma(_interval(a) + b)
 
 
-def _positive(x: Any) -> Any:
-    """Return an interval that has no negative numbers; a root or logarithm of one is no number."""
+def _check_not_negative(x: Any) -> Any:
+    """Return an interval, refusing negative numbers, whose root or logarithm is not real."""
     x = _interval(x)
     if x.a < 0:
         raise DomainError(f"{x} is not inside of the domain from 0 to inf")

@@ -2,7 +2,7 @@
 
 `Foreign` gives an array of any library that follows the array API standard NumPy's operators and
 NumPy's two dispatch protocols, so that rows written for NumPy compute with it. NumPy arrays and
-numbers that it meets become arrays of the same library on the same device.
+numbers combined with it become arrays of the same library on the same device.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ _MISSING_UFUNCS: dict[str, Callable[..., Any]] = {  # ufuncs that the standard l
 }
 
 
-_IS_FOREIGN: dict[type, bool] = {}  # types met so far: whether they are arrays of other libraries
+_IS_FOREIGN: dict[type, bool] = {}  # by type, once it has been seen
 
 
 def is_foreign(value: Any) -> bool:
-    """Tell arrays of other libraries from numbers and NumPy's arrays."""
+    """Tell whether a value is an array of another library than NumPy."""
     kind = type(value)
     if kind not in _IS_FOREIGN:
         root = kind.__module__.partition(".")[0]
@@ -152,7 +152,7 @@ class Foreign:
     def native_dtype(self, dtype: Any) -> Any:
         """Return the library's dtype for one of NumPy's."""
         name = np.dtype(dtype).name
-        if self.library in ("jax", "jaxlib"):  # which may be configured without 64 bits
+        if self.library in ("jax", "jaxlib"):  # JAX may be configured without 64 bits
             name = self.xp.zeros(0, np.dtype(dtype).type).dtype.name if "64" in name else name
         return getattr(self.xp, name)
 
@@ -220,7 +220,7 @@ class Foreign:
     def _reshape(self, array: Any, new: tuple[int, ...]) -> Any:
         try:
             return self.xp.reshape(array, new)
-        except NotImplementedError:  # Dask, if the chunks do not fit the new shape
+        except NotImplementedError:  # Dask raises it if the chunks do not fit the new shape
             return self.xp.reshape(array.rechunk(-1), new)
 
     def reshape(self, new: tuple[int, ...]) -> Foreign:
@@ -262,7 +262,7 @@ class Foreign:
         return float(self.array)
 
     def __index__(self) -> int:
-        if self.shape:  # PyTorch and Dask would take an array of one element
+        if self.shape:  # PyTorch and Dask would accept an array of one element
             raise TypeError("only a single integer can be an index")
         return operator.index(self.array)
 
@@ -391,7 +391,7 @@ def _apply(ufunc: Any, a: Any, b: Any) -> Any:
 _install()
 
 
-def unlabelled(x: Any) -> Any:
-    """Return the array in a labelled one of xarray; anything else is as it is."""
+def strip_labels(x: Any) -> Any:
+    """Return the array inside a labelled one of xarray; return anything else unchanged."""
     labelled = type(x).__module__.startswith("xarray.") and hasattr(type(x), "data")
     return x.data if labelled else x

@@ -1,7 +1,8 @@
 """Pytrees: nested dicts, lists, tuples, namedtuples, dataclasses and attrs classes of numbers.
 
 A *leaf* is anything else, except None, which is a structure without leaves. A dataclass with
-arithmetic of its own is a leaf. Texts and functions inside a structure are no numbers: they stay.
+arithmetic of its own is a leaf. Strings and functions inside a structure stay
+there unchanged.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
 def flatten_numbers(trees: tuple[Any, ...]) -> tuple[list[Any], Rebuild]:
     """Return the numbers among the leaves of arguments, and a function that puts others there.
 
-    What is no number, a text or a function inside a structure, stays as it is.
+    Strings, functions and other leaves that are not numbers stay in the structure.
 
     Examples
     --------
@@ -53,7 +54,7 @@ def flatten_numbers(trees: tuple[Any, ...]) -> tuple[list[Any], Rebuild]:
     leaves, rebuild = flatten(trees)
     if _COMMON_LEAVES.issuperset(map(type, leaves)):
         return leaves, rebuild
-    kept = [is_no_number(leaf) and not _is_among(leaf, trees) for leaf in leaves]
+    kept = [is_not_number(leaf) and not _is_among(leaf, trees) for leaf in leaves]
     if not any(kept):
         return leaves, rebuild
     pairs = list(zip(leaves, kept, strict=True))
@@ -62,13 +63,13 @@ def flatten_numbers(trees: tuple[Any, ...]) -> tuple[list[Any], Rebuild]:
     )
 
 
-def is_no_number(leaf: Any) -> bool:
-    """Tell texts, functions and the like from numbers, and from what may be one."""
-    return issubclass(type(leaf), _NO_NUMBERS)  # which does not ask a node what it stands for
+def is_not_number(leaf: Any) -> bool:
+    """Tell whether a leaf is a string, a function or the like, which cannot be a number."""
+    return issubclass(type(leaf), _NO_NUMBERS)  # isinstance would look inside a node
 
 
 def _is_among(leaf: Any, trees: Any) -> bool:
-    """Tell whether a leaf is an argument itself, which is to be a number."""
+    """Tell whether a leaf is itself an argument, which has to be a number."""
     return type(trees) is tuple and any(leaf is tree for tree in trees)
 
 
@@ -90,7 +91,7 @@ def look_up(tree: Any, path: Sequence[str]) -> Any:
 
 
 def put_in(tree: Any, path: Sequence[str], part: Any) -> Any:
-    """Return a structure with another part at a path; see `look_up`."""
+    """Return a structure with the part at a path replaced; see `look_up`."""
     if not path:
         return part
     named = _name_parts(tree)
@@ -100,7 +101,7 @@ def put_in(tree: Any, path: Sequence[str], part: Any) -> Any:
 
 
 def _name_parts(tree: Any) -> list[tuple[str, Any]]:
-    """Return the parts of a container by the names that a path has for them: `w`, `0`."""
+    """Return the parts of a container under the names that a path uses: `w`, `0`."""
     return [(_plain_name(step), part) for step, part in parts_of(tree) or []]
 
 
@@ -133,7 +134,7 @@ def parts_of(tree: Any) -> list[tuple[str, Any]] | None:
 
 @cache
 def _container_of(kind: type) -> str:
-    """Say which container a type is, "" for a leaf; a node, whatever it says to be, is a leaf."""
+    """Return which container a type is, "" for a leaf; a node is always a leaf."""
     if issubclass(kind, dict):
         return "dict"
     if issubclass(kind, (tuple, list)):
@@ -175,7 +176,7 @@ def assemble(tree: Any, parts: list[Any]) -> Any:
 
 
 def _assemble_dict(tree: dict[Any, Any], parts: list[Any]) -> dict[Any, Any]:
-    new = tree.copy()  # retains what a subclass adds, such as a default factory
+    new = tree.copy()  # keeps what a subclass adds, such as a default factory
     for key, part in zip(tree, parts, strict=True):
         new[key] = part
     return new
@@ -190,7 +191,7 @@ def paths(tree: Any, prefix: str = "") -> list[str]:
 
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
-    """Apply `function` to every leaf and retain the structure."""
+    """Apply `function` to every leaf and keep the structure."""
     leaves, rebuild = flatten(tree)
     return rebuild(iter([function(leaf) for leaf in leaves]))
 
@@ -211,7 +212,7 @@ def matching_leaves(tree: Any, like: Any, what: str) -> list[Any]:
 
 
 def _collect(tree: Any, like: Any, leaves: list[Any]) -> bool:
-    """Append the leaves of `tree`, as long as its containers are as long as those of `like`."""
+    """Append the leaves of `tree`, while its containers are as long as those of `like`."""
     parts, others = parts_of(tree), parts_of(like)
     if parts is None or others is None:
         leaves.append(tree)

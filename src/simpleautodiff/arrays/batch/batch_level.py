@@ -31,7 +31,7 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 
 
 class Parting(BaseException):
-    """What `vmap` is told, by its level, if examples go different ways: the answer of each."""
+    """Raised to tell `vmap` that examples take different branches; `answers` has that of each."""
 
     def __init__(self, level: Any, answers: Any) -> None:
         super().__init__()
@@ -43,8 +43,8 @@ class Parting(BaseException):
 class BatchLevel(OpaqueLevel):
     """A level on which operations act on a batch of `size` examples."""
 
-    splits = False  # whether examples can be computed each alone instead
-    parts_at_branches = False  # whether examples that decide otherwise are computed apart
+    splits = False  # whether examples can be computed one by one instead
+    parts_at_branches = False  # whether examples are separated at branches
 
     def __init__(self, size: int) -> None:
         super().__init__()

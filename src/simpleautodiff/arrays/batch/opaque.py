@@ -1,7 +1,7 @@
-"""Opaque values, which have a shape and a dtype but no one number: batches, and symbols of `jit`.
+"""Opaque values: batches, and symbols of `jit`. They have a shape and a dtype but no single number.
 
 Code cannot branch on such a value. NumPy functions with a derivative run their implementation made
-of primitives; those without one (comparisons, argmax) are answered by the level of the value.
+of primitives; those without one (comparisons, argmax) are evaluated by the level of the value.
 """
 
 from __future__ import annotations
@@ -131,14 +131,9 @@ def apply_plainly(function: Any, *args: Any) -> Any:
 
 def _install() -> None:
     """Give opaque values the operators that have no derivative."""
-    binary: dict[str, Any] = {
-        **{name: getattr(np, word) for name, word in _COMPARISON_UFUNCS.items()},
-        **{name: getattr(operator, f"{name}_") for name in ("and", "or")},
-        "xor": operator.xor,
-    }
-    for name, function in binary.items():
+    for name, function in OPERATIONS_WITHOUT_SLOPE.items():
         setattr(Opaque, f"__{name}__", _make_binary(function))
-        if name in ("and", "or", "xor"):  # which commute
+        if name in ("and", "or", "xor"):  # these commute
             setattr(Opaque, f"__r{name}__", _make_binary(function))
     setattr(Opaque, "__invert__", lambda self: apply_plainly(np.invert, self))  # noqa: B010
 
@@ -150,6 +145,11 @@ _COMPARISON_UFUNCS = {
     "ge": "greater_equal",
     "eq": "equal",
     "ne": "not_equal",
+}
+OPERATIONS_WITHOUT_SLOPE: dict[str, Any] = {
+    **{name: getattr(np, word) for name, word in _COMPARISON_UFUNCS.items()},
+    **{name: getattr(operator, f"{name}_") for name in ("and", "or")},
+    "xor": operator.xor,
 }
 
 

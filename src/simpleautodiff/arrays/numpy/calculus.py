@@ -16,8 +16,8 @@ from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.shapes import broadcast_to, reshape, shape_of, sum_over
-from simpleautodiff.rules.asked import askable
 from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.decisions import as_operand
 from simpleautodiff.rules.row import add_kinks
 from simpleautodiff.rules.scalar.arithmetic import div
 from simpleautodiff.rules.scalar.complex_parts import conj
@@ -154,17 +154,17 @@ def interp(
         xp, fp, knots = (
             np.concatenate([p, p + step]) for p, step in ((xp, 1), (fp, 0), (knots, 1))
         )
-    i = np.clip(np.searchsorted(askable(xp), askable(x), side="right") - 1, 0, len(knots) - 2)
+    i = np.clip(np.searchsorted(as_operand(xp), as_operand(x), side="right") - 1, 0, len(knots) - 2)
     x0, x1, f0, f1 = (getitem(points, j) for points in (xp, fp) for j in (i, i + 1))
     inside = f0 + (f1 - f0) * _between(x - x0, x1 - x0)
-    above = where_row(askable(x) > knots[-1], fp[-1] if right is None else right, inside)
-    return where_row(askable(x) < knots[0], fp[0] if left is None else left, above)
+    above = where_row(as_operand(x) > knots[-1], fp[-1] if right is None else right, inside)
+    return where_row(as_operand(x) < knots[0], fp[0] if left is None else left, above)
 
 
 def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     """Map all points into one period, sorted, with one more on either side."""
     xp = xp % period
-    order = np.argsort(askable(xp))
+    order = np.argsort(as_operand(xp))
     xp, fp = xp[order], fp[order]
     wide = concatenate([xp[-1:] - period, xp, xp[:1] + period])
     return x % period, wide, concatenate([fp[-1:], fp, fp[:1]])

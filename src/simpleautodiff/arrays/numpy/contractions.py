@@ -51,7 +51,7 @@ def outer(a: Any, b: Any) -> Any:
 
 @implements(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    """Sum products over chosen axes, as one product of matrices."""
+    """Sum products over chosen axes, as one matrix product."""
     a, b = as_array(a), as_array(b)
     ra, rb = len(shape_of(a)), len(shape_of(b))
     if isinstance(axes, int):

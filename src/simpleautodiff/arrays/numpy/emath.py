@@ -27,7 +27,7 @@ def _to_complex(x: Any) -> Any:
 
 
 def _widen(x: Any, needs: Function) -> Any:
-    """Return a number as a complex one if its function has no real value there."""
+    """Convert to complex if the function has no real value there."""
     return x if is_complex(plain(x)) or not _must_widen(x, needs) else _to_complex(x)
 
 

@@ -46,7 +46,7 @@ from simpleautodiff.values.functions import is_complex
 
 
 class _Kind(NamedTuple):
-    """A kind of decomposition: its row, and its values alone, of arrays and out of the row."""
+    """One kind of decomposition: its row, and functions that return only its values."""
 
     row: Any
     find_values: Any
@@ -135,9 +135,9 @@ def _separate_symmetric(a: Any, rows: SymmetricRows) -> Any:
 
 
 def _separate(a: Any, kind: _Kind) -> Any:
-    """Return a matrix as one that moves, if values are repeated; see `rules.array.repeated_values`.
+    """Replace a matrix with repeated values by one that moves; see `rules.array.repeated_values`.
 
-    Derivatives that are recorded as programs go on only while none are.
+    A derivative that is recorded as a program gets a guard instead: no value is repeated.
     """
     if not isinstance(plain(a), Traced):
         return separate(a, kind.find_values, kind.move)
@@ -148,7 +148,7 @@ def _separate(a: Any, kind: _Kind) -> Any:
 
 
 def _refuse_repeated(values: Any, zero: bool) -> None:
-    """Let a derivative that is recorded as a program go on only while no value is repeated."""
+    """Add a guard to a recorded derivative: no value is repeated."""
     n = shape_of(values)[-1]
     gaps = abs(values[..., None, :] - values[..., :, None])
     smallest = np.min(np.where(np.eye(n, dtype=bool), np.inf, gaps), initial=np.inf)
@@ -169,7 +169,7 @@ def eig(a: Any) -> EigResult:
         pivot = np.take_along_axis(v, largest, -2)
         sides = np.where(plain(pivot).real < 0, -1, 1).astype(plain(pivot).real.dtype)
         v = v * (conj(pivot) / np.abs(pivot) * sides)
-    v = give_values(v, np.positive, (found,), {})  # it has that length already
+    v = give_values(v, np.positive, (found,), {})  # it has length 1 already
     return EigResult(getitem(w, (..., 0, slice(None))), v)
 
 

@@ -73,7 +73,7 @@ nanvar = implements(np.nanvar)(_ignore_nan("nanvar", var, None))
 
 
 def _ignore_nan_in_extremum(name: str, extreme: Function, nothing: float) -> Function:
-    """Return the maximum or minimum of what is not nan; nan if there is nothing else."""
+    """Return the maximum or minimum of the elements that are not nan; nan if there are none."""
     of_rest = _ignore_nan(name, extreme, nothing)
 
     def reduce(a: Any, axis: Any = None, keepdims: Any = False, **kwargs: Any) -> Any:
@@ -90,5 +90,5 @@ nanmin = implements(np.nanmin)(_ignore_nan_in_extremum("nanmin", min_, np.inf))
 
 @implements(np.nanstd)
 def nanstd(a: Any, axis: Any = None, **kwargs: Any) -> Any:
-    """Return the standard deviation of what is not nan."""
+    """Return the standard deviation of the elements that are not nan."""
     return np.sqrt(nanvar(a, axis, **kwargs))

@@ -119,7 +119,7 @@ def det(a: Any) -> Any:
 
 
 def _det_by_minors(a: Any) -> Any:
-    """Return the determinant of up to 3 rows by minors: for many matrices, faster than factors.
+    """Return the determinant of up to 3 rows by minors, which is faster for many matrices.
 
     It has derivatives of every order; with 3 rows it may lose digits, so its value is replaced.
     """

@@ -1,7 +1,7 @@
 """The functions of np.polynomial on nodes: power series and series of orthogonal polynomials.
 
 NumPy's own functions convert their arguments to plain arrays, so they are patched as SciPy's are.
-What is linear in the coefficients has a matrix, which NumPy's own function gives.
+A function that is linear in the coefficients is applied by its matrix, which NumPy's own gives.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Family(NamedTuple):
     module: str
     prefix: str
     first: Callable[[Any], Any]
-    following: Callable[[int, Any, Any, Any], Any]  # of k, x, and those of degree k and k - 1
+    following: Callable[[int, Any, Any, Any], Any]  # from k, x, and degrees k and k - 1
 
 
 FAMILIES = (

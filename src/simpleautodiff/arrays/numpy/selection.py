@@ -27,8 +27,8 @@ from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_lin
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import getitem, set_item
 from simpleautodiff.rules.array.shapes import broadcast_to, reshape, shape_of
-from simpleautodiff.rules.asked import askable
 from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.decisions import as_operand
 from simpleautodiff.rules.scalar import special
 from simpleautodiff.rules.scalar.complex_parts import imag, real
 from simpleautodiff.rules.scalar.piecewise import clip as clip_row, maximum, minimum, rint, trunc
@@ -43,7 +43,7 @@ if hasattr(np, "fix"):  # deprecated since NumPy 2.5
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Select element by element; without choices, return the indices where the condition holds."""
     if x is None and y is None:
-        return np.nonzero(askable(condition))
+        return np.nonzero(as_operand(condition))
     chosen = plain(as_array(condition))
     chosen = chosen if getattr(chosen, "dtype", None) == np.bool_ else chosen != 0
     return where_row(chosen, as_array(x), as_array(y))
@@ -233,7 +233,7 @@ def linspace(
     retstep: bool = False,
     axis: int = 0,
 ) -> Any:
-    """Return numbers at equal distances."""
+    """Return evenly spaced numbers."""
     start, stop = start + 0.0 * stop, stop + 0.0 * start
     steps = _steps(num, endpoint, start, len(shape_of(start)))
     points = np.moveaxis(start * (1 - steps) + stop * steps, 0, axis)
@@ -245,13 +245,13 @@ def linspace(
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, axis: int = 0
 ) -> Any:
-    """Return powers with exponents at equal distances."""
+    """Return powers with evenly spaced exponents."""
     return base ** linspace(start, stop, num, endpoint, axis=axis)
 
 
 @implements(np.geomspace)
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis: int = 0) -> Any:
-    """Return numbers at equal ratios."""
+    """Return numbers with equal ratios."""
     if not is_batch(start) and not is_batch(stop) and not np.all(plain(start) * plain(stop)):
         raise InputError(f"np.geomspace has no ratios from, or to, 0{cite_line()}")
     start, stop = widen(start), widen(stop)

@@ -14,8 +14,8 @@ from simpleautodiff.errors import ArgumentError, RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import real_dtype
 from simpleautodiff.rules.array.indexing import getitem, getitem_by_rank
 from simpleautodiff.rules.array.shapes import reshape, shape_of
-from simpleautodiff.rules.asked import askable
 from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.decisions import as_operand
 
 
 def take_along(a: Any, order: Any, axis: int) -> Any:
@@ -26,7 +26,7 @@ def take_along(a: Any, order: Any, axis: int) -> Any:
 
 def _sorting_indices(a: Any, axis: int) -> Any:
     """Return the indices that sort an axis."""
-    return np.argsort(askable(a), axis=axis, kind="stable")
+    return np.argsort(as_operand(a), axis=axis, kind="stable")
 
 
 @implements(np.sort)
@@ -42,7 +42,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
     """Move the k-th smallest element to index k, the smaller ones before it."""
     if axis is None:
         a, axis = reshape(a, (-1,)), 0
-    return take_along(a, np.argpartition(askable(a), kth, axis), axis)
+    return take_along(a, np.argpartition(as_operand(a), kth, axis), axis)
 
 
 @implements(np.quantile)
@@ -175,7 +175,7 @@ def nanquantile(
 
 @implements(np.nanpercentile)
 def nanpercentile(a: Any, q: Any, axis: Any = None, **kwargs: Any) -> Any:
-    """Return quantiles for percentages, of what is not nan."""
+    """Return quantiles for percentages, ignoring nan."""
     return nanquantile(a, q if isinstance(q, Traced) else np.true_divide(q, 100), axis, **kwargs)
 
 
@@ -183,5 +183,5 @@ def nanpercentile(a: Any, q: Any, axis: Any = None, **kwargs: Any) -> Any:
 def nanmedian(
     a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Any:
-    """Return the median of what is not nan."""
+    """Return the median, ignoring nan."""
     return nanquantile(a, 0.5, axis, keepdims=keepdims)

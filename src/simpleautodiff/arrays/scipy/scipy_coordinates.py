@@ -17,7 +17,7 @@ from simpleautodiff.values.functions import optional
 
 
 def _fold(period: Function, shift: int) -> Function:
-    """Return how indices outside are those of elements inside, by reflection at the edges."""
+    """Return a function that maps indices outside of an axis to inside, by reflection."""
 
     def fold(i: Any, n: int) -> Any:
         whole = max(period(n), 1)
@@ -28,7 +28,7 @@ def _fold(period: Function, shift: int) -> Function:
 
 
 _MIRROR = _fold(lambda n: 2 * n - 2, 0)
-_INDICES: dict[str, Function] = {  # the element that stands for one outside of the array
+_INDICES: dict[str, Function] = {  # the element used for one outside of the array
     "constant": _MIRROR,
     "mirror": _MIRROR,
     "reflect": _fold(lambda n: 2 * n, 1),

@@ -265,9 +265,9 @@ def schur(
 def hessenberg(
     a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    """Return Hessenberg's form H, and Q with A = Q H Qᵀ, whose columns come one from the other.
+    """Return Hessenberg's form H, and Q with A = Q H Qᵀ.
 
-    The next column is A times the last one, made orthogonal to all before.
+    Each column of Q is A times the previous one, made orthogonal to all before.
     """
     _check_single("hessenberg", a)
     n = shape_of(a)[-1]
@@ -297,7 +297,7 @@ def ldl(
     overwrite_a: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Return L and D with A = L D Lᵀ, and the order of the rows of L, which is plain."""
+    """Return L and D with A = L D Lᵀ, and the row order of L, which is plain."""
     _check_single("ldl", A)
     if not lower:
         raise RuleError(

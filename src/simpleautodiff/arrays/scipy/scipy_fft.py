@@ -80,7 +80,7 @@ for _implementation in (fourier.fftn, fourier.ifftn, fourier.rfftn, fourier.irff
 
 # Cosine and sine transforms. ----------------------------------------------------------------------
 
-_LONGER = {("dct", 1): -1, ("dst", 1): 1}  # how much longer than n half a period is
+_LONGER = {("dct", 1): -1, ("dst", 1): 1}  # half a period minus n
 _SCALED = {  # the first or last element, which is √2 smaller in the orthogonal transform
     ("dct", 1): (True, True),
     ("dct", 2): (True, False),

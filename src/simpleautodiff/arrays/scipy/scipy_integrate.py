@@ -95,7 +95,7 @@ def cumulative_simpson(
     ahead = _integrate_first_step(f[..., :-2], f[..., 1:-1], f[..., 2:], h[..., :-1], h[..., 1:])
     behind = _integrate_first_step(f[..., 2:], f[..., 1:-1], f[..., :-2], h[..., 1:], h[..., :-1])
     odd = np.arange(n - 1) % 2 == 1
-    odd[-1] = True  # it has no point after it
+    odd[-1] = True  # there is no point after it
     indices = np.arange(n - 1)
     from_ahead = getitem(ahead, (..., np.minimum(indices, n - 3)))
     from_behind = getitem(behind, (..., np.maximum(indices - 1, 0)))

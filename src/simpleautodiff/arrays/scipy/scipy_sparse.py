@@ -49,7 +49,7 @@ def multiply_from_left(x: Any, matrix: Any) -> Any:
 
 
 def scale(matrix: Any, x: Any) -> Any:
-    """Multiply a sparse matrix by a number; with an array, element by element, it is refused."""
+    """Multiply a sparse matrix by a number; refuse an elementwise product with an array."""
     if not shape_of(x):
         return SparseNode(*_constants(matrix)) * x
     raise RuleError(

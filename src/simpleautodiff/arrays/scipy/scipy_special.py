@@ -159,7 +159,7 @@ _IMPLEMENTATIONS: dict[str, Function] = {
         )
         for name in names.split()
     },
-    "_zeta": bessel.zeta,  # which scipy.special.zeta calls
+    "_zeta": bessel.zeta,  # called by scipy.special.zeta
 }
 SPECIAL_UFUNCS.update(_IMPLEMENTATIONS)
 

@@ -290,14 +290,14 @@ def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool =
 
 
 def _find_threshold(cov: Any) -> float:
-    """Return the variance that counts as 0, as in SciPy; 0 if none is as small as that."""
+    """Return the variance below which SciPy counts one as 0; 0 if none is that small."""
     variances = np.linalg.eigvalsh(plain(cov))
     smallest = 1e6 * np.finfo(float).eps * float(np.max(np.abs(variances)))
     return smallest if np.min(variances) <= smallest else 0.0
 
 
 def _degenerate_logpdf(deviation: Any, cov: Any, smallest: float) -> Any:
-    """Return the log density of a normal on the range of its covariance, -inf outside of it."""
+    """Return the log density of a normal on the range of its covariance; -inf outside of it."""
     variances, directions = np.linalg.eigh(cov)
     inside = plain(variances) > smallest
     along = deviation @ directions

@@ -34,8 +34,8 @@ INSTEAD.update(
 
 
 def patch_solvers(optimize: Any) -> None:
-    """Make solvers that only compare values reject nodes, not return a derivative of 0."""
-    inner = getattr(optimize, "_optimize", None)  # whose function `golden` calls by name
+    """Make solvers that only compare values reject nodes instead of returning a derivative of 0."""
+    inner = getattr(optimize, "_optimize", None)  # where `golden` looks its function up by name
     for module, name, shown in (
         (optimize, "newton", "optimize.newton"),
         (inner, "_minimize_scalar_golden", "optimize.golden"),
@@ -45,7 +45,7 @@ def patch_solvers(optimize: Any) -> None:
 
 
 def _watch(solver: Any, name: str) -> Any:
-    """Return a solver that rejects a plain result although its function returned nodes."""
+    """Return a solver that raises if its function returned nodes but its result is plain."""
 
     @functools.wraps(solver)
     def call_solver(func: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Sparse matrices whose elements are nodes: products, systems, sums, and what is read of them."""
+"""Sparse matrices whose elements are nodes: products, linear systems, sums, and conversions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from simpleautodiff.values.functions import optional
 
 
 class SparseNode:
-    """A sparse matrix with differentiated elements; what SciPy's constructors give for nodes.
+    """A sparse matrix with differentiated elements; SciPy's constructors return it for nodes.
 
-    It has products `A @ x`, `x @ A`, `k * A`, `A + B`, the transpose, and `toarray()`, `diagonal()`
-    and `sum()` of SciPy's; `scipy.sparse.linalg.spsolve` takes it. Everything else is refused.
+    It has products `A @ x`, `x @ A`, `k * A`, `A + B`, the transpose, and SciPy's `toarray()`,
+    `diagonal()` and `sum()`; `scipy.sparse.linalg.spsolve` takes it. Everything else is refused.
     """
 
-    __array_ufunc__ = None  # NumPy's arrays leave operators to it
+    __array_ufunc__ = None  # makes NumPy's arrays call its operators
     ndim = 2
 
     def __init__(self, data: Any, pattern: sparse.Pattern) -> None:
@@ -145,7 +145,7 @@ class SparseNode:
 
 
 def from_places(data: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> SparseNode:
-    """Return the matrix with elements at given places; those of the same place are added up."""
+    """Return the matrix with elements at given indices; elements with equal indices are added."""
     rows, columns = np.asarray(rows, np.intp), np.asarray(columns, np.intp)
     keys, which = np.unique(rows * shape[1] + columns, return_inverse=True)
     starts = np.searchsorted(keys // shape[1], np.arange(shape[0] + 1))
@@ -155,7 +155,7 @@ def from_places(data: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> S
 
 
 def make_sparse(format: str, given: Any, shape: Any = None, **options: Any) -> SparseNode:
-    """Return what a constructor of SciPy means: (data, (rows, columns)), or (data, i, starts)."""
+    """Return the matrix for a constructor's arguments: (data, (rows, columns)) or CSR's three."""
     parts = given if isinstance(given, tuple) else ()
     if len(parts) == 3 and format in ("csr", "csc"):
         data, indices, starts = parts
@@ -215,7 +215,7 @@ def _is_list(diagonals: Any) -> bool:
 
 
 def patch_constructors(has_node: Callable[[Any], bool]) -> None:
-    """Let the constructors of SciPy's sparse matrices give a `SparseNode` for nodes."""
+    """Make the constructors of SciPy's sparse matrices return a `SparseNode` for nodes."""
     module = optional("scipy.sparse", "a sparse matrix")
     for format in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil"):
         for kind in ("array", "matrix"):

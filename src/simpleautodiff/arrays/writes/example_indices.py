@@ -44,10 +44,10 @@ def is_recorded_mask(index: Any) -> bool:
 
 
 def put_where(array: Any, value: Any, mask: Any) -> Any:
-    """Return the array with `value` written where a recorded mask holds; None if it has no room.
+    """Return the array with `value` written where a recorded mask holds; None if it cannot be.
 
-    A value that is the same for every place that is chosen is a `where`; how many other values a
-    mask would choose is not known when it is recorded.
+    If the same value is written everywhere, that is a `where`. How many different values a mask
+    would need is not known when it is recorded.
     """
     rest = len(shape_of(array)) - len(shape_of(mask))
     if len(shape_of(value)) > rest:
@@ -61,7 +61,7 @@ def take_each(array: Any, index: Any) -> Any:
 
 
 def is_single(index: Any) -> bool:
-    """Tell whether an index of batches selects one subarray, of which NumPy gives a view."""
+    """Tell whether an index of batches selects one subarray, for which NumPy returns a view."""
     parts = index if isinstance(index, tuple) else (index,)
     return all(
         part is None or shape_of(part) == () for part in parts if not isinstance(part, slice)
@@ -78,9 +78,9 @@ def has_repeats(places: Any) -> bool:
 
 
 def put_last(array: Any, value: Any, index: Any) -> Any:
-    """Return the array with `value` written at `index`; of repeated indices the last wins.
+    """Return the array with `value` written at `index`; for repeated indices the last one wins.
 
-    NumPy writes the positions of the elements of `value`, which shows which of them remain.
+    NumPy writes the positions of the elements of `value`, to find which of them remain.
     """
     full, given = shape_of(array), shape_of(value)
     origins = _origins(index, full, given)

@@ -50,7 +50,7 @@ from simpleautodiff.rules.array.shapes import broadcast_to, reshape, shape_of, t
 from simpleautodiff.rules.scalar.complex_parts import imag, real
 from simpleautodiff.values.functions import is_complex
 
-_CLASS: Any = object.__dict__["__class__"]  # the class of a node; isinstance asks its own
+_CLASS: Any = object.__dict__["__class__"]  # the real class; `node.__class__` may be another
 _ARRAY = Traced.__dict__["value"]  # the slot in which a promoted node has its array
 SPECIAL_METHODS: dict[
     str, Any
@@ -62,7 +62,7 @@ def writable(self: Traced) -> Writable:
     if not isinstance(self, Written):
         _check(self)
         _promote(_find_owner(self))
-    if not isinstance(self, Written):  # it was not a view after all: NumPy had copied its elements
+    if not isinstance(self, Written):  # it was no view: NumPy had copied its elements
         _promote(self)
     array: Writable = _ARRAY.__get__(self)
     return array
@@ -150,7 +150,7 @@ FUNCTIONS.update({function: _note_result(function, False) for function in _SPLIT
 
 
 def _find_owner(x: Any) -> Any:
-    """Return the array in whose memory a view lies."""
+    """Return the array that owns the memory of a view."""
     while (base := _find_base(x)) is not None:
         x = base
     return x
@@ -199,11 +199,11 @@ class _Promotion:
         return forked
 
     def with_forks(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return arguments as they stay in the record."""
+        """Return the arguments with nodes replaced by their forks."""
         return tuple([self.forks[id(arg)][1] if id(arg) in self.forks else arg for arg in args])
 
     def become(self, node: Any, array: Any) -> None:
-        """Let a node stand for an array, and its noted views for views of that array."""
+        """Make a node stand for an array, and its noted views for views of that array."""
         views = list(views_of(node))
         forget(id(node))
         self.arrays[id(node)] = array
@@ -214,13 +214,13 @@ class _Promotion:
         _CLASS.__set__(node, _promoted_class(type(node)))  # type: ignore[arg-type]
 
     def join(self, view: Any, array: Any) -> None:
-        """Let a view stand for an array, unless NumPy would have copied it."""
+        """Make a view stand for an array, unless NumPy would have copied it."""
         if isinstance(array, Writable) and array.as_view is not None:
             self.replace_by_fork(view)
             self.become(view, array)
 
     def scan(self, tape: Tape, start: int) -> None:
-        """Look for views on the tape, and let the record refer to the forks."""
+        """Look for views on the tape, and make the record refer to the forks."""
         forks = self.forks
         for i in range(start + 1, len(tape)):
             node = tape[i]

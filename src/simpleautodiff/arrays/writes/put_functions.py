@@ -52,7 +52,7 @@ def put(a: Writable, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 def place(arr: Writable, mask: Any, vals: Any) -> None:
-    """Write values one after the other where a mask is true."""
+    """Write values one after another where a mask is true."""
     flat_indices = np.flatnonzero(plain(unwrapped(mask)))
     _write(arr, flat_indices, _repeat(vals, flat_indices.size))
 

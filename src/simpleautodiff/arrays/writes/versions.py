@@ -17,11 +17,11 @@ MAKING = ContextVar("MAKING", default=False)  # whether new arrays are writable 
 class Writable(Written):
     """An array that is written to.
 
-    Every write makes a new node, so what was computed from the old one stays right. `writes` are
-    the pending writes, by cell. A view has no value of its own, but reads another array: `as_view`
-    says how. `first` is the node that it was before the first write, if it was one. `layout` is an
-    array with the memory layout of NumPy's own, once that is known; `form` is the shape and dtype,
-    which stay the same.
+    Every write makes a new node, so what was computed from the old one stays correct. `writes` are
+    the pending writes, by cell. A view has no value of its own, but reads another array, as
+    `as_view` says. `first` is the node before the first write, if there was one. `layout` is an
+    array with the memory layout of NumPy's result, once that is known; `form` is the shape and
+    dtype, which never change.
     """
 
     __slots__ = ("as_view", "first", "form", "layout", "value", "writes")
@@ -36,12 +36,12 @@ class Writable(Written):
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """What `isinstance` is told outside this library: that it is an array."""
+        """The class that `isinstance` sees outside this library: an array's."""
         return engine.class_of(self, sys._getframe(1))
 
 
 def as_made(result: Any, args: tuple[Any, ...] = ()) -> Any:
-    """Return a new array as a writable one, if they are to be, unless it is a view of another."""
+    """Return a new array as a writable one, if new arrays are to be and it is not a view."""
     if type(result) is not np.ndarray or not MAKING.get():
         return result
     new = result.flags.writeable and result.dtype.kind in "fc"

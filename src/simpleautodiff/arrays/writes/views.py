@@ -1,7 +1,7 @@
-"""Which arrays are views of which: NumPy's views, for values that do not store their arguments.
+"""Record which arrays are views of which, for values that do not store their arguments.
 
-On a tape, views can be read from the record. Jets, batches and symbols have none, and some views
-are made by several steps: these are noted here, by weak reference.
+On a tape, views can be read from the record. Jets, batches and symbols have no record, and some
+views are made by several steps: these are noted here, by weak reference.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ VIEW_STEPS: dict[
     Primitive, Callable[..., ViewStep | None]
 ] = {}  # -> the step to a result that is a view
 _records: dict[int, ViewRecord] = {}
-_views: dict[int, dict[int, ViewRecord]] = {}  # of an array, by its id
+_views: dict[int, dict[int, ViewRecord]] = {}  # by the id of the array
 
 
 def note(view: Any, base: Any, step: ViewStep | None) -> None:
@@ -52,13 +52,13 @@ def note(view: Any, base: Any, step: ViewStep | None) -> None:
 
 
 def forget(key: int, _: Any = None, records: Any = _records, views: Any = _views) -> None:
-    """Drop the record of a view: it is gone, or stores its base itself.
+    """Drop the record of a view that was freed, or that stores its base itself.
 
-    The tables are defaults: as Python ends, it empties the module before the last views die.
+    The tables are default arguments, as Python clears the module at exit before the last views die.
     """
     seen = records.pop(key, None)
     if seen is not None:
-        of_base = views.get(id(seen.base), {})  # an interrupt may have come before it was entered
+        of_base = views.get(id(seen.base), {})  # an interrupt may have prevented the entry
         of_base.pop(key, None)
         if not of_base:
             views.pop(id(seen.base), None)
@@ -99,7 +99,7 @@ def fork(x: Any) -> Any:
 
 
 def retain(x: Any) -> Any:
-    """Return a constant of a recorded operation such that no later write changes the record."""
+    """Return a constant of a recorded operation, protected from later writes."""
     if isinstance(x, np.ndarray):
         return x.copy()
     if type(x) is tuple:
@@ -107,7 +107,7 @@ def retain(x: Any) -> Any:
             [retain(part) if isinstance(part, (np.ndarray, Traced)) else part for part in x]
         )
     if not isinstance(x, Traced) or isinstance(x.level, Hand):
-        return x  # what is typed by hand is not written to
+        return x  # graphs typed by hand are not written to
     return fork(x) if shape(plain(x)) else x
 
 
@@ -115,7 +115,7 @@ engine.retain = retain
 
 
 def twin(x: Any) -> Any:
-    """Return a copy of the numbers: what is written to one is not written to the other.
+    """Return a copy of the numbers, independent of writes to the original.
 
     Transformations pass such copies to their functions, and to their callers.
     """

@@ -51,7 +51,7 @@ class ArrayView(NamedTuple):
     read: Callable[[Any], Any]
     write: Callable[[Any, Any], Any]
     cell: Cell | None = None
-    index: Any = None  # where it lies in the other, if a basic index says so
+    index: Any = None  # its basic index into the other array, if it has one
 
 
 def current(self: Writable) -> Any:
@@ -73,7 +73,7 @@ def replace(self: Writable, new: Any) -> None:
     if self.as_view is None:
         _memory_layout(self)  # the memory layout stays the same
         if isinstance(self.value, Traced) and not isinstance(new, Traced):
-            new = set_item(self.value, new, ...)  # a node stays one
+            new = set_item(self.value, new, ...)  # the value stays a node
         self.value, self.writes = new, {}
     elif self.as_view.cell is None or not write_cell(self.as_view.base, self.as_view.cell, new):
         base = self.as_view.base
@@ -200,7 +200,7 @@ def _apply_writes(self: Writable) -> None:
         self.value = set_item(self.value, np.array(values), index)
 
 
-_FEW = 2  # elements that are sooner written one by one than together
+_FEW = 2  # up to so many elements are written one by one
 
 
 def _as_array(value: Any) -> Any:
@@ -208,7 +208,7 @@ def _as_array(value: Any) -> Any:
 
 
 def get_item(self: Writable, index: Any) -> Any:
-    """Return what an index selects: a view for a basic index, otherwise a scalar or a copy."""
+    """Return the selected elements: a view for a basic index, otherwise a scalar or a copy."""
     cell = as_cell(self, index)
     if cell is not None and len(cell) == len(shape(self)):
         return self.writes[cell] if cell in self.writes else _read(_find_readable(self, cell), cell)
@@ -235,7 +235,7 @@ _BASIC = {int, slice, type(None), type(...)}
 
 
 def is_written_where_it_lies(self: Writable, index: Any, value: Any) -> bool:
-    """Tell whether a value is the view at an index: `x[1:] += y` writes it once it has changed."""
+    """Tell whether a value is the view at an index: `x[1:] += y` assigns it after changing it."""
     view = value.as_view if type(value) is Writable else None
     if view is None or view.base is not self or type(view.index) is not type(index):
         return False
@@ -243,7 +243,7 @@ def is_written_where_it_lies(self: Writable, index: Any, value: Any) -> bool:
 
 
 def _get_item_per_example(self: Writable, index: Any) -> Any:
-    """Return what an index of batches selects: a view if it is a subarray, as in NumPy."""
+    """Return the elements that an index of batches selects: a view if NumPy returns one."""
     selected = take_each(self.current, index)
     if not shape_of(selected):
         return selected
@@ -353,7 +353,7 @@ def _memory_layout(self: Writable) -> Any:
 
 
 def _outline(self: Writable) -> Any:
-    """Return an array of the shape, without memory of its own."""
+    """Return an array of the same shape that takes no memory."""
     return _outline_of(shape(self))
 
 

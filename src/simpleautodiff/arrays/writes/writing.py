@@ -74,7 +74,7 @@ def copy(a: Any) -> Writable:
 
 
 def make_like(function: Any) -> Callable[..., Any]:
-    """Implement zeros_like and its relatives: what is no array of integers is writable."""
+    """Implement zeros_like and its relatives: all but arrays of integers are writable."""
 
     def implementation(a: Any, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
         made = function(_outline(a), *args, dtype=dtype, **kwargs)
@@ -90,7 +90,7 @@ def _outline(a: Any) -> Any:
 
 _LIKE_FUNCTIONS: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)
 FUNCTIONS.update({function: make_like(function) for function in _LIKE_FUNCTIONS})
-FUNCTIONS[np.empty_like] = make_like(np.zeros_like)  # what nobody has written is the same each time
+FUNCTIONS[np.empty_like] = make_like(np.zeros_like)  # so that unwritten elements do not vary
 PLAIN.difference_update(_LIKE_FUNCTIONS)
 
 
@@ -215,7 +215,7 @@ def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     where = kwargs.pop("where", True) if method == "__call__" else True
     with np.errstate(all=None if where is True else "ignore"):
         result = getattr(ufunc, method)(*map(unwrapped, inputs), **kwargs)
-    if where is not True:  # the other elements stay as they are
+    if where is not True:  # the other elements do not change
         result = np.where(
             plain(unwrapped(where)), result, 0.0 if out[0] is None else unwrapped(out[0])
         )
@@ -229,7 +229,7 @@ def _function(self: Writable, function: Any, types: Any, args: Any, kwargs: Any)
 def _call_function(function: Any, args: Any, kwargs: Any) -> Any:
     first = args[0] if args else None
     if function in _NEW_ARRAY_FUNCTIONS:
-        return FUNCTIONS[function](*args, **kwargs)  # of `like=`, which is not passed on
+        return FUNCTIONS[function](*args, **kwargs)  # called for `like=`, which is not passed on
     if function in IN_PLACE_FUNCTIONS and isinstance(first, (Traced, Written)):
         return IN_PLACE_FUNCTIONS[function](first.writable(), *args[1:], **kwargs)
     if function in _VIEW_FUNCTIONS and isinstance(first, Written):
@@ -250,7 +250,7 @@ def _call_function(function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _unwrap(arg: Any) -> Any:
-    """Return an argument with what arrays that were written to are now."""
+    """Return an argument with arrays that were written to replaced by their current nodes."""
     return unwrapped(arg) if type(arg) not in (list, tuple, dict) else map_leaves(unwrapped, arg)
 
 
@@ -362,7 +362,7 @@ def methods_of_writable() -> dict[str, Any]:
 
 
 def writes_to_nodes() -> dict[str, Any]:
-    """Return the methods by which nodes are written to, by name; a scalar is replaced."""
+    """Return the methods that write to nodes, by name; a scalar is replaced."""
     changes: dict[str, Any] = {"__setitem__": _set_node, "writable": writable}
     for name in ("fill", "sort", "partition", "put"):
         changes[name] = _forward_to_array(name)

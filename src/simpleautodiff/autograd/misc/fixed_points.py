@@ -1,4 +1,4 @@
-"""HIPS autograd's `fixed_point`: iteration until nothing changes, with its derivative."""
+"""HIPS autograd's `fixed_point`: iterate until nothing changes, with a derivative."""
 
 from __future__ import annotations
 

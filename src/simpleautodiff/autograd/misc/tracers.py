@@ -18,7 +18,8 @@ F = Callable[..., Any]
 def const_graph(f: F, *args: Any, **kwargs: Any) -> F:
     """Return a function that records `f` at its first call, then runs what was recorded.
 
-    A branch that `f` took by comparing numbers is taken for ever; `simpleautodiff.jit` notes that.
+    A branch that `f` took by comparing numbers is taken at every call; `simpleautodiff.jit` checks
+    the comparison instead.
 
     Examples
     --------

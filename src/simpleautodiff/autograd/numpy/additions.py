@@ -1,4 +1,4 @@
-"""What HIPS autograd's NumPy has besides NumPy: `make_diagonal`, and `where` of plain values."""
+"""HIPS autograd's additions to NumPy: `make_diagonal`, and `where` of plain values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> An
 
 
 def where(*args: Any, **kwargs: Any) -> Any:
-    """Return `np.where`; of Python's own numbers and lists, as numbers and lists.
+    """Return `np.where`; for Python's own numbers and lists, as numbers and lists.
 
     Examples
     --------

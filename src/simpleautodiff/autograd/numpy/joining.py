@@ -19,8 +19,8 @@ F = Callable[..., Any]
 
 
 def join_lists(module: ModuleType) -> dict[str, F]:
-    """Return the functions of a module of NumPy, which join lists of nodes where they need it."""
-    dispatched = type(np.sum)  # of the functions that look for nodes among their arguments
+    """Return the functions of a NumPy module, which join lists of nodes where they need to."""
+    dispatched = type(np.sum)  # the type of functions that dispatch on their arguments
     functions = {k: f for k, f in vars(module).items() if isinstance(f, dispatched)}
     return {name: _joining(f) for name, f in functions.items() if not name.startswith("_")}
 
@@ -42,7 +42,7 @@ def _joining(function: Any) -> F:
 
 
 def _join(arg: Any, error: TypeError) -> Any:
-    """Return an array of a list of nodes in which one was lost, a list of what is iterated over."""
+    """Convert a list of nodes to an array, and an iterator to a list."""
     if isinstance(arg, (Iterator, ValuesView)):
         return list(arg)
     lost = isinstance(error, LostDerivativeError)
@@ -54,7 +54,7 @@ def _is_list_of_nodes(arg: Any) -> bool:
 
 
 def integers_of(module: ModuleType) -> dict[str, type]:
-    """Return NumPy's types of integers, which round a node down to a plain number."""
+    """Return NumPy's integer types, made to round a node down to a plain number."""
     names = ("int8", "int16", "int32", "int64")
     return {name: _plain_integer(getattr(module, name)) for name in names}
 

@@ -1,4 +1,4 @@
-"""HIPS autograd's `ArrayBox`: what stands for an array inside a derivative, here any node."""
+"""HIPS autograd's `ArrayBox`: the class of arrays inside a derivative; here any node."""
 
 from simpleautodiff.core.level import Traced as ArrayBox
 

@@ -1,4 +1,4 @@
-"""HIPS autograd's `unbroadcast`: sums over the axes along which an array was repeated."""
+"""HIPS autograd's `unbroadcast`: sum over the axes along which an array was broadcast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HIPS autograd's `numpy_wrapper`: the functions of NumPy, and how to take over other modules'."""
+"""HIPS autograd's `numpy_wrapper`: NumPy's functions, and `wrap_namespace` for other modules."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from simpleautodiff.autograd.numpy import *  # noqa: F403
 
 
 def wrap_namespace(old: dict[str, Any], new: dict[str, Any]) -> None:
-    """Put the public names of one module into another: functions take nodes as they are."""
+    """Copy the public names of one module into another; its functions take nodes anyway."""
     new.update({name: value for name, value in old.items() if not name.startswith("_")})

@@ -17,7 +17,7 @@ _WHOLE = np.dtype(np.int64)
 
 
 def reduce_bools(plan: Schedule, line: Line) -> Line:
-    """Return the last of the lines that `np.all` or `np.any` is made of; any other line as it is.
+    """Return the last of the lines that replace `np.all` or `np.any`; any other line unchanged.
 
     Loops find extremes of integers, not of bools.
     """

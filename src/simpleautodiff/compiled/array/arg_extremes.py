@@ -1,7 +1,7 @@
-"""`np.argmin` and `np.argmax` as reductions that loops can compute: the first place of an extreme.
+"""`np.argmin` and `np.argmax` as reductions that loops can compute: the first index of an extreme.
 
-The extreme is found first, then the smallest index among the elements that are equal to it. Of nans
-the first one counts, as in NumPy.
+The extreme is found first, then the smallest index among the elements that are equal to it. If
+there are nans, the first one counts, as in NumPy.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _WHOLE, _TRUTH = np.dtype(np.int64), np.dtype(bool)
 
 
 def find_places(plan: Schedule, line: Line) -> Line:
-    """Return the last of the lines that `np.argmin` or `np.argmax` is made of.
+    """Return the last of the lines that replace `np.argmin` or `np.argmax`.
 
-    Any other line is returned as it is.
+    Any other line is returned unchanged.
     """
     name = _EXTREMES.get(line.what) if callable(line.what) else None
     given = _arguments(*line.args, **line.kwargs) if name else None
@@ -51,6 +51,6 @@ def find_places(plan: Schedule, line: Line) -> Line:
 
 
 def _arguments(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = None) -> Any:
-    """Return what is searched along which axis; None if a result is to be put somewhere."""
+    """Return the array and the axis that are searched; None if `out` is given."""
     plain = axis is None or isinstance(axis, (int, np.integer))
     return (a, axis) if out is None and not keepdims and plain else None

@@ -1,9 +1,9 @@
 """The one table of rows on whole arrays: when machine code computes each, and how.
 
 A row that is not here is left to NumPy, between two segments of machine code. To add one is to say
-here when it is compiled (`decide`) and which loops it is made of (`loops`, in `assemble.py`); all
-backends run loops. Where it only puts pieces of other arrays side by side, `boxes` lets a loop that
-reads it take the pieces from where they are. (Small arrays are unrolled: see `unroll_arrays.py`.)
+here when it is compiled (`decide`) and which loops compute it (`loops`, in `assemble.py`); all
+backends run loops. For a row that only joins pieces of other arrays, `boxes` lets a loop read the
+pieces where they are. (Small arrays are unrolled: see `unroll_arrays.py`.)
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ from simpleautodiff.rules.array.indexing import is_basic
 if TYPE_CHECKING:
     from simpleautodiff.compiled.array.schedule import Schedule
 
-MOST_LAYERS = 6  # more pieces than that are put together in memory
+MOST_LAYERS = 6  # more pieces than this are joined in memory
 
 
 class ArrayOperation(NamedTuple):
     """How a row on whole arrays is compiled."""
 
-    decide: Callable[[Schedule, Line], str]  # one of the ways of `classify`
-    loops: Callable[[Schedule, int], Iterator[Loop]] | None = None  # what ASSEMBLE stands for
+    decide: Callable[[Schedule, Line], str]  # returns one of the constants of `classify`
+    loops: Callable[[Schedule, int], Iterator[Loop]] | None = None  # the loops of ASSEMBLE
     boxes: Callable[[Schedule, Line], Boxes] | None = None
-    fold: str = ""  # the operation that a reduction folds with
+    fold: str = ""  # the operation of a reduction
 
 
 def boxes(plan: Schedule, line: Line) -> Boxes:
-    """Return what lies where in a result: boxes, and the elements in them; [] if it is not so."""
+    """Return the pieces of a result, as boxes and the elements in them; [] if it has none."""
     find = ARRAY_OPERATIONS[line.name].boxes
     found = find(plan, line) if find else []
     dtypes = {plan.dtype_of_root(view.root) for _, view in found}
@@ -83,7 +83,7 @@ def _is_plain(index: Any) -> bool:
 
 
 def _is_index(plan: Schedule, index: Any, rank: int) -> bool:
-    """Tell whether an index can be compiled; one that is not fixed is of integers."""
+    """Tell whether an index can be compiled; one that is not constant must be of integers."""
     if _is_fixed(index):
         return True
     chosen = choice(index, rank)
@@ -128,7 +128,7 @@ def _decide_roll(plan: Schedule, line: Line) -> str:
 
 
 def _is_multiplied(plan: Schedule, shape: tuple[int, ...], line: Line) -> bool:
-    """Tell whether BLAS takes a factor: a vector, a matrix, or a stack that is gone through."""
+    """Tell whether BLAS takes a factor: a vector, a matrix, or a stack that is looped over."""
     if len(line.shape) <= 2 and len(shape) <= 2:
         return bool(shape)
     stack = shape[:-2]
@@ -168,7 +168,7 @@ ARRAY_OPERATIONS: dict[str, ArrayOperation] = {
 
 
 def read_by_element(program: RecordedProgram) -> set[int]:
-    """Return the lines that are read by lines that are done element by element."""
+    """Return the lines that elementwise lines read."""
     return {
         int(place)
         for line in program.lines

@@ -1,4 +1,4 @@
-"""Rows that put pieces into memory: joined, rolled, written, scattered and summed up arrays."""
+"""Rows that write pieces into memory: joined, rolled, written, scattered and accumulated arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Pieces = Iterator[tuple[View, Any]]
 
 
 def copy_loop(plan: Schedule, to: View, source: Any, says: str) -> Loop:
-    """Return the loop that puts numbers into a part of a result."""
+    """Return the loop that copies numbers into a part of a result."""
     flat = ScalarProgram()
     dtype = plan.dtype_of(to.root) or ""
     loads = []
@@ -72,7 +72,7 @@ def _roll_pieces(plan: Schedule, number: int) -> Pieces:
 def _assemble(
     pieces: Callable[[Schedule, int], Pieces],
 ) -> Callable[[Schedule, int], Iterator[Loop]]:
-    """Return what makes the loops that put pieces into the memory of a result."""
+    """Return a function that makes the loops which write pieces into the memory of a result."""
 
     def assemble(plan: Schedule, number: int) -> Iterator[Loop]:
         line = plan.lines[number]
@@ -88,7 +88,7 @@ assemble_roll = _assemble(_roll_pieces)
 
 
 def chosen_access(plan: Schedule, view: View, chosen: Any, shape: Shape, dtype: str) -> Access:
-    """Return the access to the elements of a view that distances choose (see `choosing`)."""
+    """Return the access to the elements of a view at given distances (see `gather`)."""
     far, behind = chosen
     leading = len(shape) - behind
     where = plan.view(far)
@@ -103,7 +103,7 @@ def chosen_access(plan: Schedule, view: View, chosen: Any, shape: Shape, dtype: 
 
 
 def scatter_loops(plan: Schedule, number: int) -> Iterator[Loop]:
-    """Put elements where distances say; those that meet are added, one after the other."""
+    """Write elements at given distances; those at the same distance are added in turn."""
     x, chosen, shape = plan.lines[number].args
     result, dtype = whole(number, tuple(shape)), plan.dtype_of(number) or ""
     yield copy_loop(plan, result, 0.0, f"zeros {shape}")
@@ -124,7 +124,7 @@ def scatter_loops(plan: Schedule, number: int) -> Iterator[Loop]:
 
 
 def assemble_set_item(plan: Schedule, number: int) -> Iterator[Loop]:
-    """Copy an array, and write to the elements that an index chooses."""
+    """Copy an array, and write to the elements that an index selects."""
     line = plan.lines[number]
     x, value, index = line.args
     result, says = whole(number, line.shape), f"set_item {line.shape}"
@@ -144,7 +144,7 @@ def assemble_set_item(plan: Schedule, number: int) -> Iterator[Loop]:
 
 
 def assemble_cumsum(plan: Schedule, number: int) -> Iterator[Loop]:
-    """Add up elements along an axis, one after the other."""
+    """Add up elements along an axis, one after another."""
     line = plan.lines[number]
     axis = line.args[1] % len(line.shape)
     dtype = plan.dtype_of(number) or ""

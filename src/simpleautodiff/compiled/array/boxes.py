@@ -1,6 +1,6 @@
-"""Results that are put together of pieces of other arrays, each of which fills a box of indices.
+"""Results that consist of pieces of other arrays, each of which fills a box of indices.
 
-A loop reads them where they are (see `loops.Access`): nothing is put together in memory.
+A loop reads the pieces where they are (see `loops.Access`): nothing is joined in memory.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from simpleautodiff.rules.array.indexing import is_basic
 if TYPE_CHECKING:
     from simpleautodiff.compiled.array.schedule import Schedule
 
-Box = tuple[tuple[int, int], ...]  # along every axis, the first place and the one after the last
+Box = tuple[tuple[int, int], ...]  # (start, stop) along every axis
 Boxes = list[tuple[Box, View]]
-FEW_PLACES = 4  # of an array of indices: as many are boxes of one element each
+FEW_PLACES = 4  # up to so many indices are boxes of one element each
 
 
 def find_boxes_scatter(plan: Schedule, line: Line) -> Boxes:
-    """Return the one box that elements are put into; [] if they do not lie side by side."""
+    """Return the one box that elements are scattered into; [] if they are not adjacent."""
     x, index, shape = line.args
     return _box_at(plan.views[x], index, tuple(shape))
 
 
 def find_boxes_set_item(plan: Schedule, line: Line) -> Boxes:
-    """Return the array before the write, and over it the boxes of what is written."""
+    """Return the array before the write, and over it the boxes that are written."""
     x, value, index = line.args
     written = plan.view_as(value, line.dtype)
     if is_basic(index):
@@ -45,7 +45,7 @@ def find_boxes_set_item(plan: Schedule, line: Line) -> Boxes:
 
 
 def _below(plan: Schedule, x: Any, line: Line) -> Boxes:
-    """Return the boxes of the array that is written to; what is zero needs none."""
+    """Return the boxes of the array that is written to; zeros need none."""
     known = plan.known(x) if type(x) is not Ref else None
     if known and known.number == 0 and not np.signbit(known.number):
         return []
@@ -57,7 +57,7 @@ def _below(plan: Schedule, x: Any, line: Line) -> Boxes:
 
 
 def _is_covered(shape: Shape, found: list[Box]) -> bool:
-    """Tell whether boxes side by side along one axis leave nothing of what is under them."""
+    """Tell whether adjacent boxes along one axis cover all that is under them."""
     for axis, size in enumerate(shape):
         others = [(0, n) for k, n in enumerate(shape) if k != axis]
         across = sorted([box[axis] for box in found if [*box[:axis], *box[axis + 1 :]] == others])
@@ -70,7 +70,7 @@ def _is_covered(shape: Shape, found: list[Box]) -> bool:
 
 
 def _box_at(view: View, index: Any, shape: Shape) -> Boxes:
-    """Return the box that a basic index means, and the elements in it; [] if it has gaps."""
+    """Return the box that a basic index selects, and the elements in it; [] if it has gaps."""
     parts = list(index) if isinstance(index, tuple) else [index]
     if any(part is None for part in parts):
         return []
@@ -95,7 +95,7 @@ def _box_at(view: View, index: Any, shape: Shape) -> Boxes:
 
 
 def _boxes_of_places(view: View, index: Any, shape: Shape) -> Iterator[tuple[Box, View]]:
-    """Yield a box for each element, or row, that a short array of indices chooses."""
+    """Yield a box for each element, or subarray, that a short array of indices selects."""
     chosen = choice(index, len(shape)) if next(places(index), None) is None else None
     if chosen is None:
         return
@@ -114,7 +114,7 @@ def _boxes_of_places(view: View, index: Any, shape: Shape) -> Iterator[tuple[Box
 
 
 def find_boxes_concatenate(plan: Schedule, line: Line) -> Boxes:
-    """Return one box for each array that is joined."""
+    """Return one box for each joined array."""
     (axis, ends), *parts = line.args
     found = []
     for k, part in enumerate(parts):
@@ -138,7 +138,7 @@ def find_boxes_roll(plan: Schedule, line: Line) -> Boxes:
 
 
 def roll_pieces(line: Line) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:
-    """Yield where the pieces of a rolled array come to lie, and where they come from."""
+    """Yield the target and the source of each piece of a rolled array."""
     _, shifts, axes = line.args
     amounts = [0] * len(line.shape)
     for shift, axis in zip(np.atleast_1d(shifts), np.atleast_1d(axes), strict=True):

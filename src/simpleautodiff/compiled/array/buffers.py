@@ -1,7 +1,7 @@
-"""Where the results of an array program lie: in arrays of NumPy, or in memory to work in.
+"""Where the results of an array program are in memory: in NumPy arrays, or in a work block.
 
-What is only needed on the way lies in one block, where a result takes the place of others that are
-needed no more.
+Intermediate results share one block, in which a result reuses the memory of others that are not
+needed any more.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from simpleautodiff.compiled.array.loops import Access, Loop
 from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.recording.trace_program import places
 
-_LINE = 64  # bytes that a processor moves together
+_LINE = 64  # bytes of a cache line
 
 
 class BufferLayout:
-    """Where every result of a schedule lies in memory.
+    """The place in memory of every result of a schedule.
 
     Attributes
     ----------
     table : dict
-        Of constants, inputs, outputs and what NumPy computes: where in the table their address is.
-        The address of the block is the first there.
+        For constants, inputs, outputs and NumPy's results: the index of their address in the table.
+        The first address there is that of the block.
     offsets : dict
-        Of the others: where in the block they begin.
+        For all others: their offset in the block.
     size : int
         How many bytes the block has.
     shared : dict
-        What lies in the memory of an output until that is computed from it.
+        Results that use the memory of an output until that is computed from them.
     """
 
     def __init__(self, plan: Schedule, work: list[Task]) -> None:
@@ -51,10 +51,10 @@ class BufferLayout:
         self.table.setdefault(root, 1 + len(self.table))
 
     def _lay_out(self, work: list[Task]) -> dict[int, int]:
-        """Give every other result a place while it is needed."""
+        """Give every other result an offset in the block while it is needed."""
         born, dies = _lives(self.plan, work)
         shared = _in_results(work, born, dies, self)
-        taken: list[tuple[int, int, int]] = []  # begin, end, and when it is free again
+        taken: list[tuple[int, int, int]] = []  # start, end, and when it is free again
         for root in sorted(born, key=lambda root: (born[root], root)):
             if root in self.table or root in shared:
                 continue
@@ -66,7 +66,7 @@ class BufferLayout:
         return shared
 
     def fits(self, one: int, other: int) -> bool:
-        """Tell whether two results are equally large."""
+        """Tell whether two results have the same size."""
         return self._exactly(one) == self._exactly(other)
 
     def _exactly(self, root: int) -> int:
@@ -74,15 +74,15 @@ class BufferLayout:
         return math.prod(line.shape) * (line.dtype.itemsize if line.dtype else 8)
 
     def _bytes(self, root: int) -> int:
-        """Return how much of the block a result takes: whole lines."""
+        """Return how much of the block a result takes: whole cache lines."""
         return -(-self._exactly(root) // _LINE) * _LINE
 
     def offset(self, root: int) -> int | None:
-        """Return where in the block a result begins; None if its address is in the table."""
+        """Return the offset of a result in the block; None if its address is in the table."""
         return self.offsets.get(self.shared.get(root, root))
 
     def row(self, root: int) -> int:
-        """Return where in the table the address of a result is."""
+        """Return the index of the address of a result in the table."""
         return self.table[self.shared.get(root, root)]
 
 
@@ -102,7 +102,7 @@ def _lives(plan: Schedule, work: list[Task]) -> tuple[dict[int, int], dict[int, 
 def _in_results(
     work: list[Task], born: dict[int, int], dies: dict[int, int], memory: BufferLayout
 ) -> dict[int, int]:
-    """Return what may lie where a result will be, until the loop that makes the result of it."""
+    """Return results that may use the memory of an output until it is computed from them."""
     shared: dict[int, int] = {}
     for when, piece in enumerate(work):
         if not isinstance(piece, Loop):
@@ -135,14 +135,14 @@ def _find_loads(loop: Loop, place: int) -> list[Access]:
 
 
 def _same_elements(loop: Loop, load: Access, to: Access) -> bool:
-    """Tell whether an element is written where it was read, and nowhere else."""
+    """Tell whether each element is written exactly where it was read."""
     alike = load.dtype == to.dtype and load.strides == to.strides and load.offset == to.offset == 0
     once = sum(other.slot == load.slot for other in loop.loads) == 1
     return alike and once and not load.places and not to.places
 
 
 def _gap(taken: list[tuple[int, int, int]], size: int) -> int:
-    """Return where the first free bytes begin, so many of them."""
+    """Return the offset of the first `size` free bytes."""
     begin = 0
     for first, last, _ in taken:
         if first - begin >= size:

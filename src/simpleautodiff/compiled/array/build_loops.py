@@ -1,4 +1,4 @@
-"""From a schedule to its tasks, in the order in which they run: loops, BLAS, LAPACK, NumPy."""
+"""Turn a schedule into tasks, in the order in which they run: loops, BLAS, LAPACK, NumPy."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class NumpyCall:
 
 @dataclass(eq=False)
 class GuardCheck:
-    """A guard that is checked: once its bool, and those of all guards before it, are computed."""
+    """The check of a guard: made once its bool, and those of all guards before it, are computed."""
 
     number: int
     view: View
@@ -66,7 +66,7 @@ class GuardCheck:
 
 @dataclass(eq=False)
 class BoundsCheck:
-    """The smallest and the largest index of an axis, which have to fit its size."""
+    """The smallest and the largest index along an axis, which have to fit its size."""
 
     low: int
     high: int
@@ -94,7 +94,7 @@ Task = Loop | BlasProduct | LapackCall | NumpyCall | GuardCheck | BoundsCheck | 
 
 
 def build_tasks(plan: Schedule, precise: bool) -> list[Task]:
-    """Return what is to be done, in order."""
+    """Return the tasks, in order."""
     stages: list[list[int]] = [[] for _ in range(max(plan.stage, default=-1) + 1)]
     for number, stage in enumerate(plan.stage):
         if plan.how[number] not in (VIEW, INPUT):
@@ -152,7 +152,7 @@ def _by_itself(plan: Schedule, number: int) -> Iterator[Task]:
 
 
 def prune(work: list[Task], plan: Schedule) -> list[Task]:
-    """Return the work without what nobody reads, with simpler bodies of loops."""
+    """Return the tasks without results that nothing reads, and with simpler loop bodies."""
     read = {plan.views[place].root for place in places(plan.outputs)}
     kept: list[Task] = []
     for piece in reversed(work):
@@ -179,7 +179,7 @@ def written_by(piece: Task) -> list[int]:
 
 
 def read_by(plan: Schedule, piece: Task) -> Iterator[int]:
-    """Yield the buffers that a piece of work reads."""
+    """Yield the buffers that a task reads."""
     if isinstance(piece, Loop):
         yield from [part.slot for access in piece.accesses() for part in access.parts()
                     if access in piece.loads or part is not access]  # fmt: skip
@@ -200,7 +200,7 @@ def read_by(plan: Schedule, piece: Task) -> Iterator[int]:
 
 
 def _simplify(loop: Loop) -> None:
-    """Let reciprocals be shared, and drop loads that nothing needs."""
+    """Share reciprocals, and drop loads that nothing needs."""
     flat = loop.body
     flat.outputs = [place for place, _ in loop.stores] + [fold.place for fold in loop.folds]
     flat = share_reciprocals(flat).prune()

@@ -1,9 +1,9 @@
-"""The ways to compute a line of an array program: the schedule chooses one for each."""
+"""How a line of an array program can be computed: the schedule chooses one of these for each."""
 
 from __future__ import annotations
 
-INPUT = "input"  # it is given
-VIEW = "view"  # it is not computed: its elements are those of another result
+INPUT = "input"  # an argument
+VIEW = "view"  # not computed: its elements are those of another result
 ELEMENT = "element"  # in a loop, element by element
 REDUCE = "reduce"  # in a loop over its argument, folded along some axes
 GATHER = "gather"  # in a loop that loads the elements which an index chooses

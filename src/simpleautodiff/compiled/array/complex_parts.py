@@ -1,8 +1,8 @@
 """Complex numbers as pairs of real ones, so that loops compute them.
 
-Every line that gives complex numbers becomes lines for the real and for the imaginary part; a part
-that is zero by structure is none. What is not known here is left to NumPy, as a complex line: its
-arguments are put together before it, and its result is taken apart after it.
+Every line with complex results becomes lines for the real and for the imaginary part; a part that
+is a structural zero is None. A line without a rule here is left to NumPy, as a complex line: its
+arguments are joined before it, and its result is split after it.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ def join_parts(real: Any, imaginary: Any) -> Any:
 
 
 class _Splitter:
-    """Takes the lines of a program one by one."""
+    """Splits the lines of a program one by one."""
 
     def __init__(self, program: RecordedProgram) -> None:
         self.old = program.lines
         self.lines: list[Line] = []
-        self.of: dict[int, Any] = {}  # of an old line: its place, if it is real or as it was
+        self.of: dict[int, Any] = {}  # by old line: its new index, if it is real or unchanged
         self.pairs: dict[int, Pair] = {}
         self.shape: tuple[int, ...] = ()
         self.dtype: Any = None
 
     def take(self, number: int, line: Line) -> None:
-        """Take the next line."""
+        """Split the next line."""
         given = [*places((line.args, line.kwargs))]
         involved = _is_complex(line.dtype) or any(_is_complex(self.old[x].dtype) for x in given)
         rule = _RULES.get(line.name) if involved and isinstance(line.what, Primitive) else None
@@ -96,7 +96,7 @@ class _Splitter:
         self.of[number] = Ref(len(self.lines) - 1)
 
     def whole(self, arg: Any) -> Any:
-        """Return an argument in one piece."""
+        """Return an argument as one complex value."""
         if type(arg) is not Ref:
             return arg
         if arg not in self.of:
@@ -108,7 +108,7 @@ class _Splitter:
         return self.of[arg]
 
     def filled(self, part: Any) -> Any:
-        """Return a part, with zeros for none."""
+        """Return a part, with zeros for None."""
         return np.zeros(self.shape, self.dtype) if part is None else part
 
     def full(self, part: Any) -> Any:
@@ -142,7 +142,7 @@ class _Splitter:
         return real, imaginary
 
     def put(self, name: str, *args: Any) -> Any:
-        """Add a line of a row; of constants alone, its value."""
+        """Add a line of a row; compute it if all arguments are constants."""
         if next(places(args), None) is None:
             return TABLE[name].compute(*args)
         if TABLE[name].arrays:
@@ -153,7 +153,7 @@ class _Splitter:
         return place
 
     def line(self, name: str, *args: Any) -> Ref:
-        """Add a line of a row, in the shape at hand."""
+        """Add a line of a row, in the current shape."""
         self.lines.append(Line(TABLE[name], args, {}, self.shape, self.dtype))
         return Ref(len(self.lines) - 1)
 
@@ -162,7 +162,7 @@ class _Splitter:
             self.lines[x].shape if type(x) is Ref else np.shape(x) for x in args
         ])  # fmt: skip
 
-    # Arithmetic of parts, any of which may be none. -----------------------------------------------
+    # Arithmetic of parts, any of which may be None. -----------------------------------------------
 
     def add(self, x: Any, y: Any) -> Any:
         """Add two parts."""
@@ -216,7 +216,7 @@ class _Splitter:
 
 
 class _Whole:
-    """The arguments of lines that stay as they are."""
+    """The arguments of lines that are not split."""
 
     def __init__(self, of: _Splitter) -> None:
         self.of = of
@@ -298,7 +298,7 @@ def _log(new: _Splitter, line: Line) -> Pair:
 
 
 def _sqrt(new: _Splitter, line: Line) -> Pair:
-    """Return the root to the right of the imaginary axis."""
+    """Return the root with a nonnegative real part."""
     a, b = _both(new, line.args[0])
     half = new.mul(0.5, new.add(new.put("abs", a), new.put("hypot", a, b)))
     root = new.put("sqrt", half)
@@ -332,7 +332,7 @@ def _both(new: _Splitter, arg: Any) -> Pair:
 
 
 def _turning(first: tuple[str, str], second: tuple[str, str], sign: int) -> Rule:
-    """Return sin or cos, by the circular functions of one part and the hyperbolic of the other."""
+    """Return a rule for sin or cos, by circular functions of one part, hyperbolic of the other."""
 
     def rule(new: _Splitter, line: Line) -> Pair:
         a, b = _both(new, line.args[0])

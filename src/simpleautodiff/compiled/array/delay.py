@@ -1,4 +1,4 @@
-"""Lines that only later loops need are computed in these, where that keeps no more in memory."""
+"""Move lines into the later loops that need them, where that keeps no more in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def delay(plan: Schedule) -> None:
-    """Let lines be computed as late as possible, if they bring along no more than they are."""
+    """Compute lines as late as possible, if their arguments take no more memory than they do."""
     needed: dict[int, list[int]] = {n: [] for n in range(len(plan.lines))}
     fixed = {plan.views[p].root for p in places(plan.outputs)}
     fixed |= {plan.views[guard[0]].root for guard in plan.guards if guard}

@@ -1,9 +1,8 @@
-"""`einsum` and `matmul` in terms of other rows: products of matrices, or a product and a sum.
+"""`einsum` and `matmul` in terms of other rows: matrix products, or a product and a sum.
 
-The letters of two factors are those of a stack, of rows, of columns, and those that are summed
-over: letters of one kind become one axis, so that BLAS has a stack of products of matrices, and
-factors that all matrices of a stack share make one large product of it. Small products become
-loops. The rest is left to NumPy.
+The letters of two factors belong to a stack, to rows, to columns, or are summed over. Letters of
+one group become one axis, so that BLAS gets a stack of matrix products; a factor that all matrices
+of a stack share makes one large product. Small products become loops. The rest is left to NumPy.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from simpleautodiff.rules.row import TABLE
 if TYPE_CHECKING:
     from simpleautodiff.compiled.array.schedule import Schedule
 
-FEW = 32  # terms of a sum for each number that is read or written: as many are added in a loop
+FEW = 32  # terms per number read or written, up to which a loop adds them
 SHORT = 8  # terms of a sum that loops add up in registers
-SMALL = 512  # products of numbers in a product of matrices that is no work for BLAS
+SMALL = 512  # multiplications in a matrix product that is too small for BLAS
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _PRODUCTS = ("matmul", "einsum", "mul")
 
 
 def contract(plan: Schedule, line: Line) -> Line | None:
-    """Return the last of the lines that a sum of products is made of; the others are added."""
+    """Return the last of the lines that compute a sum of products; the others are added."""
     found = _terms(plan, line)
     if found is None:
         return None
@@ -39,7 +38,7 @@ def contract(plan: Schedule, line: Line) -> Line | None:
 def _loop(
     plan: Schedule, terms: list[str], output: str, operands: list[Any], line: Line
 ) -> Line | None:
-    """Return a sum over the product of all factors, unless that has too many terms."""
+    """Return a sum over the product of all factors, unless it has too many terms."""
     sizes = _sizes(plan, terms, operands)
     largest = max([math.prod(_shape(plan, x)) for x in operands] + [math.prod(line.shape)])
     if math.prod(sizes.values()) > FEW * largest and not plan.alone:
@@ -48,10 +47,10 @@ def _loop(
 
 
 def contract_sum(plan: Schedule, line: Line) -> Line | None:
-    """Return the sum of a product that nothing else reads as one sum of products, if it is one.
+    """Return the sum of a product that nothing else reads as one contraction, if it is one.
 
-    Then no array of all products is made. Products of elements are left to the loop that has them,
-    unless their sum is a product of matrices.
+    Then no array of all products is made. Elementwise products are left to their loop, unless their
+    sum is a matrix product.
     """
     product = plan.read_once.get(line.args[0]) if type(line.args[0]) is Ref else None
     found = _terms(plan, product) if product and product.name in _PRODUCTS else None
@@ -77,7 +76,7 @@ def _sizes(plan: Schedule, terms: list[str], operands: list[Any]) -> dict[str, i
 
 
 def _terms(plan: Schedule, line: Line) -> tuple[list[str], str, list[Any]] | None:
-    """Return a letter for every axis of every factor, those of the result, and the factors."""
+    """Return a letter for every axis of every factor and of the result, and the factors."""
     operands = list(line.args[1:] if line.name == "einsum" else line.args)
     if not all(type(x) is Ref or isinstance(x, np.ndarray) for x in operands):
         return None
@@ -121,10 +120,10 @@ def _product(
     line: Line,
     matrices: bool = False,
 ) -> Line | None:
-    """Return a product of matrices or vectors, or a stack of them, if BLAS is the one to do it.
+    """Return a product of matrices or vectors, or a stack of them, if BLAS should compute it.
 
-    An axis of length 1 where the other factor is longer is no axis. With `matrices`, it is one of
-    large matrices or none.
+    An axis of length 1 is dropped where the other factor is longer. With `matrices`, only
+    products of large matrices are returned.
     """
     sizes = _sizes(plan, terms, operands)
     own = [
@@ -167,14 +166,14 @@ def _product(
 
 
 def _is_for_blas(plan: Schedule, many: bool, rows: int, terms: int, columns: int) -> bool:
-    """Tell whether BLAS is faster than a loop over all products of numbers."""
+    """Tell whether BLAS is faster than a loop over all multiplications."""
     if plan.alone or not many:
         return not many
     return min(rows, columns) > 1 and terms > SHORT and rows * terms * columns > SMALL
 
 
 def _sum_over(plan: Schedule, x: Any, term: str, letters: list[str]) -> Any:
-    """Return a factor summed over letters that nothing else has; its axes stay, of length 1."""
+    """Return a factor summed over letters that no other has; those axes stay, with length 1."""
     if not letters:
         return x
     axes = tuple([term.index(letter) for letter in letters])
@@ -222,7 +221,7 @@ def _sum_out(
     sizes: dict[str, int],
     line: Line,
 ) -> Line | None:
-    """Return the sum over the product of all factors, lined up."""
+    """Return the sum over the product of all factors, with their axes aligned."""
     order = [*output, *[letter for letter in sizes if letter not in output]]
     lined = [_transpose_to(plan, x, term, order) for x, term in zip(operands, terms, strict=True)]
     if math.prod([sizes[x] for x in order]) != math.prod(

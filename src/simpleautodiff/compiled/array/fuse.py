@@ -1,7 +1,7 @@
-"""One loop for all lines of one shape at one stage: its body, what it reads and what it writes.
+"""Fuse all lines of one shape at one stage into one loop: its body, its loads and its stores.
 
-What a line needs is computed in the same body, loaded, or computed once more: if it is cheap and
-made of small arrays, or if it fills a part of an array and nothing else needs it.
+What a line needs is computed in the same body, loaded, or recomputed: if it is cheap and made of
+small arrays, or if it fills a part of an array and nothing else needs it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.rules.array.shapes import keep_dims
 from simpleautodiff.rules.row import TABLE
 
-CHEAP = 8  # steps that are done again in a later loop, rather than keeping their result in memory
-MOST_INSIDE = 60  # lines that are computed in the loop that writes their result to a part
-SMALLER = 4  # how many times smaller the arrays are that such a result is computed from
+CHEAP = 8  # steps that are recomputed in a later loop, rather than kept in memory
+MOST_INSIDE = 60  # lines that are computed in the loop that writes a part
+SMALLER = 4  # how many times smaller the arrays are from which a line is recomputed
 
 
 class Fusion:
@@ -41,11 +41,11 @@ class Fusion:
         self.folds: list[Fold] = []
         self.values: dict[int, int] = {}
         self._known: dict[Any, int] = {}
-        self._again: dict[int, int] = {}  # what an earlier loop has computed, too
-        self._box: Box | None = None  # what is computed now fills this part of the loop alone
+        self._again: dict[int, int] = {}  # lines that an earlier loop has computed, too
+        self._box: Box | None = None  # the box that the current line fills, if not the whole loop
 
     def loop(self) -> Loop:
-        """Return the loop; what is not needed in memory is stored all the same, until pruned."""
+        """Return the loop; it stores all results, until those not needed in memory are pruned."""
         for number in self.members:
             how = self.plan.how[number]
             if how == REDUCE:
@@ -70,7 +70,7 @@ class Fusion:
         return Access(view.root, dtype, view.offset, tuple(strides))
 
     def _argument(self, number: int, arg: Any, shape: Shape, weak_kind: str) -> int:
-        """Return the place of an argument in the body: computed, known, or loaded."""
+        """Return the index of an argument in the body: computed, known, or loaded."""
         known = self.plan.known(arg) if type(arg) is not Ref else None
         if known:
             return self.flat.const(known.number, weak_kind if known.weak else known.dtype)
@@ -89,9 +89,9 @@ class Fusion:
         return self._load(self._move(access, self._box) if self._box else access)
 
     def _costs_again(self, root: int) -> float:
-        """Return how many steps it takes to compute a line once more, from smaller arrays alone.
+        """Return how many steps it takes to recompute a line from smaller arrays alone.
 
-        That is better than to keep it in memory, if it is little.
+        If they are few, that is better than to keep the line in memory.
         """
         if root in self.values:
             return 0
@@ -129,7 +129,7 @@ class Fusion:
         return lower(self.flat, line.what, dtype, args)
 
     def _weak_kind(self, args: Any) -> str:
-        """Return the dtype that Python's numbers take in a comparison: that of the others."""
+        """Return the dtype that Python numbers take in a comparison: that of the other operands."""
         dtypes = [self.plan.dtype_of(arg) for arg in args if type(arg) is Ref]
         dtypes += [
             dtype_letter(arg.dtype) for arg in args if isinstance(arg, (np.ndarray, np.generic))
@@ -161,10 +161,10 @@ class Fusion:
         return self._load(access)
 
     def _layers(self, number: int) -> int:
-        """Load elements that lie in boxes, or compute them there; what is in none is zero."""
+        """Load or compute elements that are in boxes; outside of all boxes they are zero."""
         line, dtype = self.plan.lines[number], self.plan.dtype_of(number) or ""
         value: int | None = None
-        under: Access | None = None  # what the value is loaded from, if from nothing else
+        under: Access | None = None  # the access of the value, if it is only loaded
         for full, view in self.plan.layers[number]:
             box = tuple([b for n, b in zip(line.shape, full, strict=True) if n != 1])
             if view.root in self.values and self._is_whole(view, box):
@@ -184,7 +184,7 @@ class Fusion:
         return value
 
     def _move(self, access: Access, box: Box) -> Access:
-        """Return an access to elements that fill a box, by the indices of the loop."""
+        """Return an access to the elements that fill a box, by the indices of the loop."""
         filled = iter(access.strides)
         strides = (
             tuple([next(filled) if last - first > 1 else 0 for first, last in box])
@@ -195,7 +195,7 @@ class Fusion:
         return Access(access.slot, access.dtype, access.offset - moved, strides, box=box)
 
     def _choose(self, box: Box, inside: int, outside: int | None, dtype: str) -> int:
-        """Take a number in a box, and another one outside of it."""
+        """Select one number inside a box, and another one outside of it."""
         if outside is None:
             outside = self.flat.zero(dtype)
         truth = self.plan.view_as(True, np.dtype(bool))
@@ -208,9 +208,9 @@ class Fusion:
         return view.is_whole and squeeze(self.plan.lines[view.root].shape) == squeeze(sizes)
 
     def _fills(self, view: View, box: Box) -> bool:
-        """Tell whether to compute what fills a box here: nothing else needs it, and it is large.
+        """Tell whether to compute the content of a box here: it is large and nothing else needs it.
 
-        Then it is not kept in memory, and what it is computed from must not be more than that.
+        Then it is not kept in memory, and what it is computed from must not be larger.
         """
         if not self._is_inside(view.root) or not self._is_whole(view, box):
             return False
@@ -218,7 +218,7 @@ class Fusion:
         return large and self._keeps_little(view.root)
 
     def _keeps_little(self, root: int) -> bool:
-        """Tell whether a line is computed from at most one array in its own order."""
+        """Tell whether a line is computed from at most one array of its own layout."""
         inside, kept = [root], set()
         for number in inside:
             for arg in places(self.plan.lines[number].args):
@@ -243,7 +243,7 @@ class Fusion:
             self._box = None
 
     def _distances(self, number: int) -> int:
-        """Compute how far on chosen elements are, counting from the end what is negative."""
+        """Compute the distances of selected elements; negative indices count from the end."""
         line, flat = self.plan.lines[number], self.flat
         total, what = flat.const(0, "l"), line.what
         for arg, n, step in zip(line.args, what.sizes, what.strides, strict=False):

@@ -1,8 +1,8 @@
-"""Arrays as indices: the distance in memory of each element that is chosen.
+"""Arrays as indices: the distance in memory of each selected element.
 
-Of `x[index]`, or `x[rows, columns]`, integers say how far on in memory each chosen part
-begins; the axes behind go along as they are. Numbers that are the same at every call are computed
-once; others at every call, and their bounds are checked before anything is read.
+For `x[index]`, or `x[rows, columns]`, integers say at which distance in memory each selected part
+begins; the axes behind the index are unchanged. Indices that are constant are computed once; others
+at every call, and their bounds are checked before anything is read.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Distances:
 
 
 class Choice(NamedTuple):
-    """An index of the first axes alone: constants, and results of other lines."""
+    """An index of the first axes only: constants, and results of other lines."""
 
     parts: tuple[Any, ...]
-    behind: int  # how many axes go along
+    behind: int  # how many axes follow
 
 
 def choice(index: Any, rank: int) -> Choice | None:
-    """Return an index as one of the first axes alone; None if it is something else.
+    """Return an index as one of the first axes only; None if it is something else.
 
     Examples
     --------
@@ -55,9 +55,9 @@ def choice(index: Any, rank: int) -> Choice | None:
 
 
 def put_indices_first(plan: Schedule, line: Line) -> Line | None:
-    """Return the last line of a choice along later axes, `x[:, index]`, as one along the first.
+    """Return an index of later axes, `x[:, index]`, as one of the first: its last line.
 
-    Axes are turned before and after, which moves nothing. None if it is something else.
+    Axes are transposed before and after, which moves nothing. None if it is something else.
     """
     x, index, *rest = line.args
     parts = list(index) if isinstance(index, tuple) else [index]
@@ -94,7 +94,7 @@ def _is_whole(part: Any) -> bool:
 
 
 def known_distances(index: Any, view: View, size: int) -> tuple[Any, int]:
-    """Return how far on the elements of a constant index are, and how many axes go along."""
+    """Return the distances that a constant index selects, and how many axes follow."""
     chosen = choice(index, len(view.shape))
     if chosen is None:
         return places_of(view, size, index) - view.offset, 0

@@ -1,4 +1,4 @@
-"""Arguments that are the same number for all elements: they need not be loaded."""
+"""Arguments that are one number for all elements, which need not be loaded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
 
 
 class KnownNumber(NamedTuple):
-    """An argument that is the same number for all elements, and whether its dtype gives way."""
+    """An argument that is one number for all elements, and whether its dtype is weak."""
 
     number: Any
     dtype: str
@@ -18,7 +18,7 @@ class KnownNumber(NamedTuple):
 
 
 def uniform_number(arg: Any) -> KnownNumber | None:
-    """Return the number that all elements of an array are, if they are."""
+    """Return the number that all elements of an array equal, if they do."""
     dtype = dtype_letter(arg.dtype)
     first = arg.reshape(-1)[0]
     same = arg.size == 1 or (arg.view() == first).all()

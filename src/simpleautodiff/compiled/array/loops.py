@@ -1,4 +1,4 @@
-"""A loop over the elements of arrays: what it reads, computes, writes and adds up."""
+"""A loop over the elements of arrays: what it reads, computes, writes and reduces."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 class Access:
     """Elements that a loop reads or writes: which buffer, which dtype, and where in it.
 
-    With `places`, the elements are as far on as the integers say that are read there. With a
-    `box`, a first and a last place along every axis, elements outside are those that lie `under`
-    it, or zeros.
+    With `places`, integers that are read there are added to the distance of each element. With a
+    `box`, a (start, stop) along every axis, elements outside of it are read from `under`, or zero.
     """
 
     slot: Any
@@ -30,26 +29,26 @@ class Access:
 
     @property
     def step(self) -> int:
-        """How far it is from one element to the next, along the last axis."""
+        """The stride along the last axis."""
         return self.strides[-1] if self.strides else 0
 
     @property
     def is_same(self) -> bool:
-        """Whether all elements along the last axis are one."""
+        """Whether all elements along the last axis are one element."""
         return self.step == 0 and not self.places and not self.box
 
     def is_same_along(self, axis: int) -> bool:
-        """Tell whether all elements along an axis are one."""
+        """Tell whether all elements along an axis are one element."""
         moves = self.strides[axis] or self.box or (self.places and self.places.strides[axis])
         return not moves
 
     @property
     def is_apart(self) -> bool:
-        """Whether elements along the last axis are at places of their own."""
+        """Whether elements along the last axis are not adjacent in memory."""
         return self.places is not None and self.places.step != 0
 
     def parts(self) -> Iterator[Access]:
-        """Yield the access and all that it is made of."""
+        """Yield the access and all accesses that it contains."""
         yield self
         if self.places:
             yield from self.places.parts()
@@ -64,11 +63,11 @@ class Fold:
     operation: str  # "add", "maximum", "minimum"
     place: int
     to: Access
-    begun: bool = False  # whether the result is filled with what it begins with
+    begun: bool = False  # whether the result was filled with the initial number
 
     @property
     def first(self) -> str:
-        """The number that it begins with, as LLVM writes it."""
+        """The initial number, as LLVM writes it."""
         dtype = self.to.dtype
         if self.operation == "add":
             return "0" if dtype == "l" else "0.0"
@@ -78,18 +77,18 @@ class Fold:
 
     @property
     def level(self) -> int:
-        """The axis from which on all elements are put together, in registers."""
+        """The axis from which on elements are reduced in registers."""
         strides = self.to.strides
         return max([axis + 1 for axis, step in enumerate(strides) if step], default=0)
 
     @property
     def in_registers(self) -> bool:
-        """Whether elements are put together along the last axis."""
+        """Whether elements are reduced along the last axis."""
         return self.to.step == 0 and not self.to.places
 
     @property
     def in_memory(self) -> bool:
-        """Whether a result is come back to, so that it has to begin with a number."""
+        """Whether the result is updated several times, so that it must be initialised."""
         again = 0 in self.to.strides[: self.level]
         return self.begun or not self.in_registers or again
 
@@ -101,19 +100,19 @@ class Loop:
     shape: Shape
     body: ScalarProgram
     loads: list[Access] = field(default_factory=list)  # the inputs of the scalar program
-    stores: list[tuple[int, Access]] = field(default_factory=list)  # steps, and where they go
+    stores: list[tuple[int, Access]] = field(default_factory=list)  # steps, and where to
     folds: list[Fold] = field(default_factory=list)
-    says: str = ""  # what is computed, for people
-    alone: bool = False  # whether elements have to be done one after the other
-    fixed: bool = False  # whether the axes have to be gone through in their order
+    says: str = ""  # a description for reports
+    alone: bool = False  # whether elements have to be processed one by one
+    fixed: bool = False  # whether the order of the axes must not change
 
     def accesses(self) -> list[Access]:
-        """Return all that is read and written."""
+        """Return all accesses, loads and stores."""
         found = [*self.loads, *[to for _, to in self.stores], *[fold.to for fold in self.folds]]
         return [part for access in found for part in access.parts()]
 
     def join_axes(self) -> None:
-        """Join axes that go on from each other."""
+        """Join adjacent axes that are contiguous in all accesses."""
         accesses = self.accesses()
         boxes = [access.box for access in accesses if access.box]
         cut = {
@@ -130,14 +129,14 @@ class Loop:
         self.shape = tuple([math.prod([self.shape[axis] for axis in group]) for group in groups])
 
     def move_last(self, axis: int) -> None:
-        """Let an axis be the last."""
+        """Make an axis the last one."""
         self.shape = _moved_last(self.shape, axis)
         for access in self.accesses():
             access.strides = _moved_last(access.strides, axis)
             access.box = _moved_last(access.box, axis) if access.box else ()
 
     def _join_box(self, box: Any, group: list[int]) -> tuple[int, int]:
-        """Return the first and the last place along axes that are joined."""
+        """Return the start and the stop of a box along joined axes."""
         inner = math.prod([self.shape[axis] for axis in group[1:]])
         return box[group[0]][0] * inner, box[group[0]][1] * inner
 
@@ -147,7 +146,7 @@ def _moved_last(parts: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
 
 
 def copy_elements(loop: Loop, source: Access, to: Access) -> Loop:
-    """Return the loop that copies the elements of an access to those of another."""
+    """Return the loop that copies the elements of one access to another."""
     axes = [axis for axis, step in enumerate(source.strides) if step]
     program = ScalarProgram()
     place = program.input(source.dtype)
@@ -159,7 +158,7 @@ def copy_elements(loop: Loop, source: Access, to: Access) -> Loop:
 
 
 def fill_loop(loop: Loop, fold: Fold) -> Loop:
-    """Return the loop that fills a result with the number that its fold begins with."""
+    """Return the loop that fills a result with the initial number of its fold."""
     axes = [axis for axis, step in enumerate(fold.to.strides) if step]
     shape = tuple([loop.shape[axis] for axis in axes])
     program = ScalarProgram()

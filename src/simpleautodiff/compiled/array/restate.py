@@ -1,4 +1,4 @@
-"""Lines as other lines that loops and BLAS know: sums of products, choices along the first axes."""
+"""Replace lines by others that loops and BLAS know: sums of products, indices of the first axes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def restate(plan: Schedule, line: Line) -> Line:
-    """Return a line of a row, or the last of those that do the same; the others are added."""
+    """Return a line of a row, or the last of the lines that replace it; the others are added."""
     if line.name in ("getitem", "scatter"):
         return _put_indices_first(plan, line)
     line = _in_floats(plan, line)
@@ -29,7 +29,7 @@ def restate(plan: Schedule, line: Line) -> Line:
 
 
 def _in_floats(plan: Schedule, line: Line) -> Line:
-    """Return a line of arithmetic with its integers and bools as the floats they become."""
+    """Return a line of arithmetic with its integers and bools converted to floats."""
     if line.dtype is None or line.dtype.kind != "f" or line.name == "where":
         return line
     if line.name in ("matmul", "einsum"):
@@ -46,12 +46,12 @@ def _in_dtype(plan: Schedule, x: Any, dtype: Any) -> Any:
 
 
 def _constant_in_dtype(x: Any, dtype: Any) -> Any:
-    """Return an array of constant integers or bools in a dtype; anything else as it is."""
+    """Return constant integers or bools in a dtype; return anything else unchanged."""
     return x.astype(dtype) if isinstance(x, np.ndarray) and x.dtype.kind in "iub" else x
 
 
 def _put_indices_first(plan: Schedule, line: Line) -> Line:
-    """Return a choice along later axes as one along the first, of an array with axes turned."""
+    """Return an index of later axes as one of the first, of the transposed array."""
     x, index = line.args[:2]
     if next(places(index), None) is None:
         return line

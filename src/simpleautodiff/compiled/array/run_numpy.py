@@ -1,4 +1,4 @@
-"""Running a recorded program line by line with NumPy: the reference for compiled code."""
+"""Run a recorded program line by line with NumPy: the reference for compiled code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simpleautodiff.compiled.recording.trace_program import Guard, RecordedProgr
 
 
 class Replay:
-    """A program that NumPy runs; values are let go of after their last use.
+    """A program that NumPy runs; values are freed after their last use.
 
     Examples
     --------
@@ -53,17 +53,17 @@ class Replay:
 
 
 def as_numpy(value: Any) -> Any:
-    """Return one of Python's floats as NumPy's, which takes log(0) without complaint."""
+    """Return a Python float as NumPy's, which allows log(0)."""
     return np.float64(value) if type(value) is float else value
 
 
 def is_known(guard: Guard, number: int) -> bool:
-    """Tell whether the bool of a guard is there after a line."""
+    """Tell whether the bool of a guard is computed by a given line."""
     return type(guard.place) is not Ref or guard.place <= number
 
 
 def fails(guard: Guard, values: Any) -> bool:
-    """Tell whether a bool is not what it was when the program was recorded."""
+    """Tell whether the bool of a guard differs from the recorded one."""
     truth = values[guard.place] if type(guard.place) is Ref else guard.place
     return bool(truth) is not guard.expected
 

@@ -1,7 +1,7 @@
 """The schedule of an array program: how each line is computed, and at which stage.
 
-Lines of one shape that need each other element by element are done in one loop. A line that needs
-a whole result (a sum, a product of matrices, other elements of an array) comes at a later stage. So
+Lines of one shape that need each other element by element share one loop. A line that needs a whole
+result (a sum, a product of matrices, other elements of an array) comes at a later stage. So
 all lines of one shape and one stage are one loop, and stages follow each other.
 """
 
@@ -75,32 +75,32 @@ class Schedule:
     program
         The program, cleaned.
     alone
-        Whether all has to be done in loops, without BLAS and NumPy.
+        Whether everything has to be computed in loops, without BLAS and NumPy.
     exact
-        Leave factors of matrices to NumPy, so that every bit is that of the function itself.
+        Leave matrix factorizations to NumPy, so that every bit is that of the function itself.
 
     Attributes
     ----------
     lines : list of Line
-        Those of the program, and copies where a result has to lie in memory by itself.
+        The lines of the program, and copies where a result needs memory of its own.
     how : list of str
-        What is done for each.
+        How each is computed: a constant of `classify`.
     views : list of View
         Where the elements of each are.
     stage : list of int
-        When each is done; inputs are there before stage 0.
+        When each is computed; inputs are ready before stage 0.
     constants : list of ndarray
         Arrays that are the same at every call; their roots are -1, -2, ...
     outputs : list
         The lines that are results, each with a memory of its own, or constants.
     guards : list
-        Of each guard the line of its bool and what that has to be; None if it is known.
+        For each guard the line of its bool and its required value; None if it is constant.
     """
 
     def __init__(self, program: RecordedProgram, alone: bool = False, exact: bool = False) -> None:
         self.alone, self.exact = alone, exact
-        self.factors: dict[tuple[str, View], Any] = {}  # what LAPACK made of which matrix
-        self.triangles: dict[View, bool] = {}  # matrices that are one: whether a lower one
+        self.factors: dict[tuple[str, View], Any] = {}  # results of LAPACK, by matrix
+        self.triangles: dict[View, bool] = {}  # triangular matrices: whether lower
         self.lines: list[Line] = []
         self.how: list[str] = []
         self.views: list[View] = []
@@ -115,14 +115,14 @@ class Schedule:
             *[(line.args, line.kwargs) for line in program.lines],
             *program.outputs, *[guard.place for guard in program.guards],
         ]))  # fmt: skip
-        self.read_once: dict[int, Line] = {}  # what a single line reads, as it was recorded
+        self.read_once: dict[int, Line] = {}  # lines that a single line reads, as recorded
         guards = {int(g.place) for g in program.guards if type(g.place) is Ref}
         self._guards_of = sorted(guards, reverse=True)
         self._guarded = 0  # the stage from which on all guards so far are known
-        self.layers: dict[int, Boxes] = {}  # of what is put together of pieces: these
+        self.layers: dict[int, Boxes] = {}  # the pieces of joined results
         self._known: dict[int, KnownNumber | None] = {}
         self._converted: dict[tuple[str, Any], Any] = {}
-        self._kept: list[Any] = []  # what is known by its identity must not go away
+        self._kept: list[Any] = []  # keeps objects alive that are identified by id
         for number, line in enumerate(program.lines):
             self._new[number] = self._take(number, line)
         self.guards = [self._guard(guard) for guard in program.guards]
@@ -144,7 +144,7 @@ class Schedule:
         return place
 
     def append(self, line: Line) -> Ref:
-        """Add a line, and decide what is done for it; NumPy waits for the guards before it."""
+        """Add a line, and decide how it is computed; NumPy waits for the guards before it."""
         if isinstance(line.what, Primitive):
             line = restate(self, line)
         elif not self.alone:
@@ -175,7 +175,7 @@ class Schedule:
         return Ref(number)
 
     def constant_line(self, array: Any) -> Ref:
-        """Add a line that is an array which is the same at every call."""
+        """Add a line that is a constant array."""
         self.lines.append(Line(TABLE["pos"], (array,), {}, array.shape, array.dtype))
         self.how.append(VIEW)
         self.views.append(self.view(array))
@@ -191,16 +191,16 @@ class Schedule:
         return apply_view(line.name, line.args[1:], view, self.size(view.root))
 
     def _is_copied(self, line: Line) -> bool:
-        """Tell whether a line is a view as soon as its argument lies row by row."""
+        """Tell whether a line is a view once its argument is contiguous."""
         is_place = line.name == "reshape" and type(line.args[0]) is Ref
         return is_place and dtype_letter(line.dtype) is not None and 0 not in line.shape
 
     def size(self, root: int) -> int:
-        """Return how many elements a result or a constant has."""
+        """Return the number of elements of a result or a constant."""
         return self.constants[-1 - root].size if root < 0 else math.prod(self.lines[root].shape)
 
     def dtype_of(self, place: int) -> str | None:
-        """Return the dtype of a line, or None if it is none that is compiled."""
+        """Return the dtype of a line, or None if that dtype is not compiled."""
         return dtype_letter(self.lines[place].dtype)
 
     def dtype_of_root(self, root: int) -> str:
@@ -209,7 +209,7 @@ class Schedule:
         return dtype_letter(dtype) or ""
 
     def stage_of(self, place: int) -> int:
-        """Return when the buffer is ready that a line looks at."""
+        """Return the stage at which the buffer of a line is ready."""
         root = self.views[place].root
         return -1 if root < 0 else self.stage[root]
 
@@ -237,7 +237,7 @@ class Schedule:
         return operation.decide(self, line) if operation else NUMPY
 
     def all_arrays(self, numbers: Iterable[Any]) -> bool:
-        """Tell whether all arguments are numbers that can be compiled; keep constant arrays."""
+        """Tell whether all arguments are numbers that can be compiled; register constant arrays."""
         return all(
             type(x) is Ref
             or self.known(x) is not None
@@ -246,7 +246,7 @@ class Schedule:
         )
 
     def known(self, arg: Any) -> KnownNumber | None:
-        """Return what is known of an argument that is the same number for all elements."""
+        """Return an argument that is one number for all elements as a `KnownNumber`."""
         if type(arg) is int and not fits_int64(arg):
             return None
         if type(arg) in (int, float, bool):
@@ -261,11 +261,11 @@ class Schedule:
         return self._known[id(arg)]
 
     def constant(self, array: Any) -> int:
-        """Return the root of an array that is the same at every call."""
+        """Return the root of a constant array."""
         if id(array) not in self._of_constant:
             whole = np.ascontiguousarray(array)
             content = whole.dtype.str, whole.shape, blake2b(whole.tobytes()).digest()
-            if content not in self._of_content:  # a constant is recorded anew wherever it is used
+            if content not in self._of_content:  # a constant is recorded wherever it is used
                 self.constants.append(whole)
                 self._of_content[content] = -len(self.constants)
             self._of_constant[id(array)] = self._of_content[content]
@@ -273,13 +273,13 @@ class Schedule:
         return self._of_constant[id(array)]
 
     def view(self, arg: Any) -> View:
-        """Return where the elements of an argument are."""
+        """Return the view of the elements of an argument."""
         if type(arg) is Ref:
             return self.views[arg]
         return View(self.constant(arg), arg.shape, 0, steps(arg.shape))
 
     def view_as(self, arg: Any, dtype: Any) -> View:
-        """Return where the elements of an argument are; constants are converted to a dtype."""
+        """Return the view of the elements of an argument; constants are converted to a dtype."""
         if type(arg) is Ref:
             return self.views[arg]
         known = self.known(arg)
@@ -292,12 +292,12 @@ class Schedule:
     # Stages. --------------------------------------------------------------------------------------
 
     def space(self, number: int) -> Shape:
-        """Return the shape that the loop of a line goes through."""
+        """Return the shape that the loop of a line iterates over."""
         line = self.lines[number]
         return self.lines[line.args[0]].shape if self.how[number] == REDUCE else line.shape
 
     def joins(self, arg: Any, number: int) -> bool:
-        """Tell whether a line needs an argument element by element, so that one loop does both."""
+        """Tell whether a line needs an argument element by element, so that they share a loop."""
         if type(arg) is not Ref or not self._goes_along(arg, number):
             return False
         view, shape = self.views[arg], self.space(number)
@@ -311,7 +311,7 @@ class Schedule:
         )
 
     def _goes_along(self, arg: Ref, number: int) -> bool:
-        """Tell whether a line goes through an argument in its own order; as a write does."""
+        """Tell whether a line reads an argument in its own order, as a write does."""
         if self.how[number] == LAYERS:
             before, written = ([*places(x)] for x in self.lines[number].args[:2])
             return self.lines[number].name == "set_item" and arg in before and arg not in written
@@ -325,7 +325,7 @@ class Schedule:
     # Results. -------------------------------------------------------------------------------------
 
     def copy(self, place: Ref) -> Ref:
-        """Add a line that has the elements of another in a memory of its own."""
+        """Add a line that copies the elements of another into memory of its own."""
         line = self.lines[place]
         return self.append(Line(TABLE["astype"], (place, line.dtype), {}, line.shape, line.dtype))
 
@@ -355,7 +355,7 @@ class Schedule:
     # Rows of whole arrays. ------------------------------------------------------------------------
 
     def _with_distances(self, line: Line, how: str) -> Line:
-        """Return a line with distances, and how many axes go along, in place of its index."""
+        """Return a line with distances, and how many axes follow, instead of its index."""
         x, index, *rest = line.args
         shape = tuple(rest[0]) if how == SCATTER else self.lines[x].shape
         view = whole(0, shape) if how == SCATTER else self.views[x]
@@ -382,7 +382,7 @@ class Schedule:
         return low, high
 
     def multipliable(self, arg: Any) -> Any:
-        """Return an argument of a product as BLAS can take it: a copy, if need be."""
+        """Return a factor in a form that BLAS takes: a copy if necessary."""
         if type(arg) is not Ref:
             return arg
         view = self.views[arg]

@@ -1,9 +1,9 @@
-"""Simplify a recorded program: fold constants, share equal lines, drop lines nobody needs.
+"""Simplify a recorded program: fold constants, share equal lines, drop unneeded lines.
 
-Lines without inputs are computed once; of equal lines one stays; lines that give their argument
-back (a product with ones, a reshape to the same shape, a conversion to the same dtype) are left
-out; and so are lines that nothing needs: no result is changed. A factor that all terms of a sum
-have is taken out of it, which may change the last bits, so not where every bit counts.
+Lines without inputs are computed once; of equal lines one stays; lines that return their argument
+(a product with ones, a reshape to the same shape, a conversion to the same dtype) are dropped, and
+so are lines that nothing needs: no result is changed. A common factor of all terms of a sum is
+taken out of it, unless every bit counts: it may change the last bits.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 
 _LARGE = float(np.finfo(np.float32).max)
-_KEYED = 4096  # arrays of up to so many elements are compared by their elements
+_KEYED = 4096  # elements up to which arrays are compared by value
 
 
 def compute(line: Line, values: Any) -> Any:
-    """Compute one line with NumPy, given the values of those before."""
+    """Compute one line with NumPy, given the values of the lines before."""
     args = with_values(line.args, values)
     if isinstance(line.what, Primitive):
         return evaluate(line.what, args)
@@ -61,16 +61,16 @@ def clean(recorded: RecordedProgram, precise: bool = False) -> RecordedProgram:
 
 
 class _Cleaner:
-    """Takes the lines of a program one by one."""
+    """Simplifies the lines of a program one by one."""
 
     def __init__(self, precise: bool) -> None:
         self.precise = precise
         self.lines: list[Line] = []
-        self.of: dict[int, Any] = {}  # of an old line: its new place, or the constant that it is
+        self.of: dict[int, Any] = {}  # by old line: its new index, or its constant value
         self._known: dict[Any, Ref] = {}
 
     def take(self, number: int, line: Line) -> None:
-        """Take the next line."""
+        """Simplify the next line."""
         if line.what is None:
             self.of[number] = self._append(line)
             return
@@ -80,7 +80,7 @@ class _Cleaner:
         self.of[number] = self._place(self._before_writes(line))
 
     def _before_writes(self, line: Line) -> Line:
-        """Let a part of an array that was written to elsewhere be that of the array before."""
+        """Read a part of an array from before a write that does not overlap it."""
         while line.name == "getitem" and type(line.args[0]) is Ref:
             written = self.lines[line.args[0]]
             if written.name != "set_item" or type(written.args[0]) is not Ref:
@@ -93,7 +93,7 @@ class _Cleaner:
         return line
 
     def _place(self, line: Line) -> Any:
-        """Return the place of a line, or of what is the same; the number that it is known to be."""
+        """Return the index of a line, or of an equal one; or its value, if it is known."""
         if next(places((line.args, line.kwargs)), None) is None:
             with np.errstate(all="ignore"):
                 return compute(line, ())
@@ -108,9 +108,9 @@ class _Cleaner:
         return self._known[key]
 
     def _put_together(self, line: Line) -> Any:
-        """Return an array plus a part of it that was 0: with that part, or as it was before.
+        """Return the sum of an array and a part of it that was set to 0, without adding.
 
-        So adjoints go back through `y[1:] += x`: those of the part are taken out, and put back.
+        The adjoints of `y[1:] += x` have this form: those of the part are taken out, and put back.
         """
         if len(line.args) != 2 or any([type(arg) is not Ref for arg in line.args]):
             return None
@@ -135,7 +135,7 @@ class _Cleaner:
         return x, part.args[0], index
 
     def _factor_out(self, line: Line) -> Any:
-        """Take a sign, or a number that all terms are multiplied by, out of the sum of an array."""
+        """Take a sign, or a common factor of all terms, out of the sum of an array."""
         if line.name not in ("sum", "sum_to") or line.shape or type(line.args[0]) is not Ref:
             return None
         terms = self.lines[line.args[0]]
@@ -154,9 +154,9 @@ class _Cleaner:
         return None
 
     def _times_divisor(self, factor: Any, divisor: Any) -> Any:
-        """Return a factor times a number that it is divided by; None if it is not.
+        """Return a factor times the number that it is divided by; None if it is no quotient.
 
-        As the sum of weights that their sum divides, this is exactly 1.
+        For the sum of weights that are divided by their sum, this is exactly 1.
         """
         line = self.lines[factor] if type(factor) is Ref else None
         if line is None or line.name not in ("mul", "div"):
@@ -175,9 +175,9 @@ class _Cleaner:
         return self._place(Line(TABLE["sum"], (array, None, False), {}, (), of.dtype))
 
     def _single(self, arg: Any) -> Any:
-        """Return the one number that an argument is, everywhere; None if it is not."""
+        """Return the number that all elements of an argument equal; None if they differ."""
         if type(arg) is float or type(arg) is int:
-            return arg if abs(arg) < _LARGE else None  # in every dtype: inf times a sum is another
+            return arg if abs(arg) < _LARGE else None  # finite in every dtype
         if type(arg) is not Ref:
             return None
         line = self.lines[arg]
@@ -190,7 +190,7 @@ class _Cleaner:
         return Ref(len(self.lines) - 1)
 
     def _same_as(self, line: Line) -> Ref | None:
-        """Return the argument that a line gives back as it is, if it does."""
+        """Return the argument that a line returns unchanged, if it does."""
         is_same = _SAME.get(line.name) if isinstance(line.what, Primitive) else None
         for k in (0, 1):
             arg = line.args[k] if is_same and k < len(line.args) else None
@@ -235,27 +235,33 @@ def _is_whole(args: Any, k: int, given: Line) -> bool:
 
 
 def _is_fixed(index: Any) -> bool:
-    """Tell whether an index is made of integers and slices that are known."""
+    """Tell whether an index has only constant integers and slices."""
     return next(places(index), None) is None and is_basic(index)
 
 
 def _same_part(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Tell whether two arrays and indices are one part of one array."""
+    """Tell whether two arrays and indices are the same part of one array."""
     keys = [argument_key((x, np.index_exp[index])) for x, index in (one, other)]
     return bool(keys[0] == keys[1])
 
 
 def _are_apart(shape: tuple[int, ...], one: Any, other: Any) -> bool:
-    """Tell whether two parts of an array have no element in common."""
+    """Tell whether two parts of an array have no common element."""
     if not shape or not _is_fixed(one) or not _is_fixed(other):
         return False
     whole = _outline(shape)
-    first, second = (whole[(*np.index_exp[index], ...)] for index in (one, other))
+    first, second = (whole[_as_view(index)] for index in (one, other))
     return not np.may_share_memory(first, second)
 
 
+def _as_view(index: Any) -> tuple[Any, ...]:
+    """Return an index that gives an array also where it names one element."""
+    parts = np.index_exp[index]
+    return parts if any([part is Ellipsis for part in parts]) else (*parts, ...)
+
+
 def _outline(shape: tuple[int, ...]) -> Any:
-    """Return an array of bytes that lie row by row, which nobody may read."""
+    """Return a contiguous dummy array of bytes, which is never read."""
     start = np.broadcast_to(np.empty(1, np.int8), shape)
     return np.lib.stride_tricks.as_strided(start, shape, _steps(shape))
 
@@ -285,7 +291,7 @@ def _is_all(arg: Any, number: float) -> bool:
 
 
 def argument_key(tree: Any) -> Any:
-    """Return what is equal for equal arguments: 2 and 2.0, and 0.0 and -0.0, are not."""
+    """Return a key that is equal for equal arguments: 2 and 2.0, and 0.0 and -0.0, differ."""
     kind = type(tree)
     if kind is tuple or kind is list:
         return kind, tuple([argument_key(part) for part in tree])
@@ -299,7 +305,7 @@ def argument_key(tree: Any) -> Any:
         return kind, tree
     if isinstance(tree, (np.ndarray, np.generic)) and tree.size <= _KEYED:
         return tree.dtype.str, tree.shape, tree.tobytes()
-    return id(tree)  # the program keeps it, so that nothing else has this number
+    return id(tree)  # the program keeps it alive, so that the id is unique
 
 
 def without_dead(program: RecordedProgram) -> RecordedProgram:
@@ -319,14 +325,18 @@ def without_dead(program: RecordedProgram) -> RecordedProgram:
                         needed[place] = True
             for place in places(kwargs) if kwargs else ():
                 needed[place] = True
+    if all(needed):
+        return program
     of: dict[int, Any] = {}
     kept: list[Line] = []
     for number, line in enumerate(lines):
         if needed[number]:
             of[number] = Ref(len(kept))
-            what, args, kwargs, shape, dtype, where = line
-            kwargs = with_values(kwargs, of) if kwargs else kwargs
-            kept.append(Line(what, with_values(args, of), kwargs, shape, dtype, where))
+            if len(kept) < number:  # some before it are gone
+                what, args, kwargs, shape, dtype, where = line
+                kwargs = with_values(kwargs, of) if kwargs else kwargs
+                line = Line(what, with_values(args, of), kwargs, shape, dtype, where)
+            kept.append(line)
     guards = [_renumber(guard, of) for guard in program.guards]
     return RecordedProgram(kept, program.inputs, guards, with_values(program.outputs, of))
 

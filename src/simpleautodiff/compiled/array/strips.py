@@ -1,10 +1,9 @@
-"""Strips: tasks that follow each other go through a few rows of their arrays at a time.
+"""Strips: consecutive tasks process a few rows of their arrays at a time, in turns.
 
-Where a product reads a large matrix and a later one reads it again, or a loop writes a large array
-that the next task reads, all of that would come from memory twice. If none of the tasks needs a row
-before another task has come to the same row, they can take turns: some rows, as many as stay in the
-cache, by the first task, then by the second, and so on. What is added up over the rows goes on from
-strip to strip.
+Where a product reads a large matrix that a later one reads again, or a loop writes a large array
+that the next task reads, all of that would come from memory twice. If no task needs a row before
+another task has reached the same row, they can take turns: as many rows as stay in the cache by the
+first task, then by the second, and so on. Sums over the rows continue from strip to strip.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.array.view_accesses import Shape, View
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
-LARGE = 1 << 19  # bytes of an array that does not stay in the cache until it is read again
+LARGE = 1 << 19  # bytes of an array that leaves the cache before it is read again
 STRIP = 1 << 18  # bytes of all rows of a strip
 _BYTES = {"d": 8, "f": 4, "?": 1, "l": 8}
 
 
 def in_strips(work: list[Task], plan: Schedule) -> list[Task]:
-    """Return the work with tasks that gain from it in strips."""
+    """Return the tasks, with those that gain from it in strips."""
     done: list[Task] = []
     while work:
         first, *rest = work
@@ -46,10 +45,10 @@ def in_strips(work: list[Task], plan: Schedule) -> list[Task]:
 
 
 def _gather(run: _Run, work: list[Task]) -> tuple[list[Task], list[Task]]:
-    """Let tasks take part in a run; return those that have to come before it, and after it."""
+    """Add tasks to a run; return those that have to come before it, and after it."""
     before: list[Task] = []
     after: list[Task] = []
-    needed: set[int] = set()  # by tasks that come after the run
+    needed: set[int] = set()  # read by tasks that come after the run
     made: set[int] = set()
     for k, task in enumerate(work):
         if not isinstance(task, Loop | BlasProduct):
@@ -68,7 +67,7 @@ def _gather(run: _Run, work: list[Task]) -> tuple[list[Task], list[Task]]:
 
 
 def _begin(task: Task, plan: Schedule) -> _Run | None:
-    """Begin with a task that goes through many rows of a large array."""
+    """Begin a run with a task on many rows of a large array."""
     for rows in _row_counts(task):
         run = _Run(rows, plan)
         if rows > 1 and run.take(task) and run.find_large():
@@ -85,18 +84,18 @@ def _row_counts(task: Task) -> Iterator[int]:
 
 @dataclass(eq=False)
 class _Run:
-    """Tasks that can go through their rows in turns."""
+    """Tasks that can process their rows in turns."""
 
     rows: int
     plan: Schedule
     tasks: list[StripTask] = field(default_factory=list)
-    before: list[Task] = field(default_factory=list)  # what sums begin with
-    written: set[int] = field(default_factory=set)  # row by row
+    before: list[Task] = field(default_factory=list)  # tasks that initialise sums
+    written: set[int] = field(default_factory=set)  # buffers that are written row by row
     summed: set[int] = field(default_factory=set)
     touched: set[int] = field(default_factory=set)
 
     def take(self, task: Task) -> bool:
-        """Let a task take part, if it can."""
+        """Add a task to the run, if it can take part."""
         if not isinstance(task, Loop | BlasProduct) or not self.written >= self._known(task):
             return False
         if isinstance(task, Loop):
@@ -145,7 +144,7 @@ class _Run:
         return self._is_row_by_row(access.slot, loop.shape, access.offset, access.strides)
 
     def _by_rows(self, product: BlasProduct) -> StripTask | None:
-        """Return rows times a matrix or a vector, which are rows of the result."""
+        """Handle rows times a matrix or a vector, which are rows of the result."""
         left, right, rows = product.left, product.right, self.rows
         if len(left.shape) != 2 or left.shape[0] != rows or len(right.shape) > 2:
             return None
@@ -158,7 +157,7 @@ class _Run:
         return StripTask(product, {left.root: left.strides[0] * size, product.number: step * size})
 
     def _sum_of_rows(self, product: BlasProduct) -> StripTask | None:
-        """Return the product of a transposed matrix and a matrix: a sum over their rows."""
+        """Handle the product of a transposed matrix and a matrix: a sum over their rows."""
         left, right = product.left, product.right
         if len(right.shape) != 2 or len(left.shape) > 2:
             return None
@@ -182,7 +181,7 @@ class _Run:
     # What has to hold. ----------------------------------------------------------------------------
 
     def _agree(self, found: list[tuple[Any, int]], ends: list[int]) -> bool:
-        """Tell whether each buffer goes on in one way; what is not whole yet is not read whole."""
+        """Tell whether each buffer advances in one way, and no unfinished one is read whole."""
         ways: dict[Any, set[int]] = {}
         for slot, step in found:
             ways.setdefault(slot, set()).add(step)
@@ -197,7 +196,7 @@ class _Run:
         )
 
     def _is_row_by_row(self, root: int, shape: Shape, offset: int, strides: Shape) -> bool:
-        """Tell whether each row lies within the same row of a buffer that is written here."""
+        """Tell whether each row is within the same row of a buffer that is written here."""
         size = self.plan.size(root)
         far = sum([(n - 1) * step for n, step in zip(shape[1:], strides[1:], strict=True)])
         fits = offset + far < size // self.rows and min([offset, *strides]) >= 0
@@ -216,7 +215,7 @@ class _Run:
         return {root: step for task in self.tasks for root, step in task.advances.items()}
 
     def finish(self) -> list[Task]:
-        """Return the tasks in strips, if that is worth it; nothing if it is not."""
+        """Return the tasks in strips if that pays; otherwise nothing."""
         often = [root for root in self.find_large()
                  if sum([root in task.advances for task in self.tasks]) > 1]  # fmt: skip
         rows = max(8, STRIP // max(1, sum(self._all_advances().values())))

@@ -1,4 +1,4 @@
-"""Unroll a short last axis of a loop, so that its vectors go along another axis instead."""
+"""Unroll a short last axis of a loop, so that another axis can be vectorized."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 
 def unroll_last_axis(loop: Loop) -> Loop:
-    """Return the loop without its last axis: the body is written once for every place along it.
+    """Return the loop without its last axis: the body is repeated for every index along it.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def unroll_last_axis(loop: Loop) -> Loop:
 
 
 def _copy(loop: Loop, live: list[int], new: Loop, k: int) -> dict[int, int]:
-    """Write the body for one place along the axis; return where its steps are."""
+    """Write the body for one index along the axis; return the new indices of its steps."""
     of: dict[int, int] = {}
     flat = new.body
     for place in live:
@@ -61,13 +61,13 @@ def _load(new: Loop, access: Access) -> int:
 
 
 def _shift(access: Access, k: int) -> Access:
-    """Return an access at one place along the last axis."""
+    """Return an access at one index along the last axis."""
     offset = access.offset + k * access.step
     return replace(access, offset=offset, strides=access.strides[:-1])
 
 
 def _fold(new: Loop, fold: Fold, places: list[int]) -> None:
-    """Put elements along the axis together, or keep them apart."""
+    """Combine elements along the axis, or keep them apart."""
     if fold.to.step:
         new.folds += [
             replace(fold, place=place, to=_shift(fold.to, k)) for k, place in enumerate(places)

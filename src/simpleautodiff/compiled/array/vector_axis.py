@@ -1,8 +1,8 @@
-"""Which axis of a loop its vectors go along, and which short one is unrolled.
+"""Choose the axis along which a loop is vectorized, and a short one to unroll.
 
-All ways are compared by the instructions that they take, roughly: elements that do not lie side by
-side along the axis of the vectors are gathered one by one, sums along it are added up across lanes
-at the end of every row, and sums along an axis that is unrolled stay in registers.
+All choices are compared by a rough count of instructions: elements that are not adjacent along the
+vector axis are gathered one by one, sums along it are added up across lanes at the end of every
+row, and sums along an unrolled axis stay in registers.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from simpleautodiff.compiled.array.unroll_axis import unroll_last_axis
 from simpleautodiff.compiled.array.view_accesses import steps
 from simpleautodiff.compiled.scalar.operations import OPERATIONS
 
-MOST_COPIES = 8  # elements of an axis that is unrolled
-UNROLLED_STEPS = 120  # steps of the body that comes out
-GATHERED, SCATTERED = 1.5, 2.0  # instructions for each element that lies apart from the others
-PACKED = 4096  # elements that are copied before a loop, at most
-OFTEN = 8  # how often a loop comes back to each of them, at least
+MOST_COPIES = 8  # elements of an unrolled axis, at most
+UNROLLED_STEPS = 120  # steps of the unrolled body, at most
+GATHERED, SCATTERED = 1.5, 2.0  # instructions for each element that is not adjacent
+PACKED = 4096  # elements that are packed before a loop, at most
+OFTEN = 8  # how often a loop must read each packed element
 ROW = 6  # instructions that begin and end a row
 MATHEMATICS = 20  # instructions of a function like exp
 
 
 @dataclass(frozen=True)
 class Way:
-    """An axis for the vectors, and one that is unrolled, if any."""
+    """A choice of the vector axis, and of an axis to unroll, if any."""
 
     vectors: int
     unrolled: int | None = None
 
 
 def arrange_axes(loop: Loop, lanes: int) -> Loop:
-    """Return the loop with the axis of its vectors last, and perhaps without a short one.
+    """Return the loop with its vector axis last, and perhaps without a short one.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def arrange_axes(loop: Loop, lanes: int) -> Loop:
 
 
 def _ways(loop: Loop) -> list[Way]:
-    """Return all ways; of those that are equally good the first is taken."""
+    """Return all choices; of equally good ones the first is taken."""
     axes = range(len(loop.shape) - 1, -1, -1)
     short: list[int | None] = [None]
     if all(not access.places and not access.box for access in loop.accesses()):
@@ -72,7 +72,7 @@ def _ways(loop: Loop) -> list[Way]:
 
 
 def _cost(loop: Loop, way: Way, lanes: int) -> float:
-    """Return how many instructions a loop takes, roughly."""
+    """Return roughly how many instructions a loop takes."""
     count = loop.shape[way.vectors]
     width = min(lanes, 1 << (count - 1).bit_length())
     copies = 1 if way.unrolled is None else loop.shape[way.unrolled]
@@ -95,7 +95,7 @@ def _cost(loop: Loop, way: Way, lanes: int) -> float:
 
 
 def _cost_of_fold(loop: Loop, fold: Fold, way: Way, width: int, copies: int) -> tuple[float, float]:
-    """Return what a reduction takes in every row, and for every vector."""
+    """Return the cost of a reduction, per row and per vector."""
     apart = way.unrolled is not None and fold.to.strides[way.unrolled]
     results = copies if apart else 1
     if fold.to.is_same_along(way.vectors):
@@ -114,9 +114,9 @@ def _loaded(loop: Loop, access: Access, way: Way, width: int) -> float:
 
 
 def is_worth_packing(loop: Loop, access: Access, axis: int) -> bool:
-    """Tell whether elements are better copied first, so that they lie side by side along an axis.
+    """Tell whether elements are better copied first, so that they are adjacent along an axis.
 
-    They are few, and the loop comes back to each of them many times.
+    They must be few, and the loop must read each of them many times.
     """
     if access.places or access.box or access.strides[axis] in (0, 1):
         return False
@@ -125,9 +125,9 @@ def is_worth_packing(loop: Loop, access: Access, axis: int) -> bool:
 
 
 def pack(loop: Loop) -> list[tuple[Access, Access]]:
-    """Let a loop read copies of what lies apart along its last axis, where that is worth it.
+    """Make a loop read packed copies of elements that are not adjacent, where that pays.
 
-    Returned are pairs: what is to be copied before the loop, and where to, row by row.
+    Returns pairs: the access to be copied before the loop, and its copy.
     """
     packed = []
     for k, access in enumerate(loop.loads):
@@ -142,7 +142,7 @@ def pack(loop: Loop) -> list[tuple[Access, Access]]:
 
 
 def _moved(access: Access, way: Way, width: int, apart: float) -> float:
-    """Return what it takes to load or store one vector."""
+    """Return the cost of loading or storing one vector."""
     by_number = access.places is not None and access.places.strides[way.vectors]
     step = access.strides[way.vectors]
     together = not by_number and (step == 1 or (step == 0 and not access.box))
@@ -151,7 +151,7 @@ def _moved(access: Access, way: Way, width: int, apart: float) -> float:
 
 
 def _weight(loop: Loop) -> int:
-    """Return how many instructions the body has, roughly."""
+    """Return roughly how many instructions the body has."""
     return sum([
         _weight_of_step(operation, loop.body.dtypes[args[-1]])
         for operation, *args in loop.body.steps

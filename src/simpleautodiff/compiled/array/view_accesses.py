@@ -1,7 +1,7 @@
-"""Views: the offset and strides at which the elements of an array lie in a buffer.
+"""Views: the offset and the strides of the elements of an array in a buffer.
 
-A view is not computed: the row that makes it is applied to an array of bytes that nobody reads, and
-what NumPy answers says where its elements are.
+A view is not computed: its row is applied to a dummy array of bytes, and the strides of NumPy's
+result say where its elements are.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ Shape = tuple[int, ...]
 
 
 class View(NamedTuple):
-    """Some elements of the result of a line, which lies in memory row by row."""
+    """Some elements of the result of a line, which is contiguous in memory."""
 
     root: int
     shape: Shape
     offset: int
-    strides: Shape  # in elements, as the offset
+    strides: Shape  # in elements, like the offset
 
     def within(self, shape: Shape) -> Shape:
-        """Return the strides where the view is broadcast to a shape.
+        """Return the strides of the view broadcast to a shape.
 
         Examples
         --------
@@ -40,12 +40,12 @@ class View(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the elements lie row by row from the first on."""
+        """Whether the view has all elements, contiguously."""
         return self.offset == 0 and same_steps(self.shape, self.strides, steps(self.shape))
 
 
 def steps(shape: Shape) -> Shape:
-    """Return the strides of an array that lies row by row.
+    """Return the strides of a contiguous array.
 
     Examples
     --------
@@ -62,11 +62,11 @@ def same_steps(shape: Shape, one: Shape, other: Shape) -> bool:
 
 def whole(root: int, shape: Shape) -> View:
     """Return the view of all elements."""
-    return View(root, shape, 0, steps(shape))
+    return View(root, shape, 0, steps(shape) if shape else ())
 
 
 def apply_view(name: str, args: Sequence[Any], view: View, size: int) -> View | None:
-    """Return what a row makes of a view, or None if it is not a view again.
+    """Return the view that a row makes of a view, or None if it is not a view.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def apply_view(name: str, args: Sequence[Any], view: View, size: int) -> View | 
     view
         Its first argument.
     size
-        How many elements the buffer has that is looked at.
+        How many elements the buffer has.
 
     Examples
     --------
@@ -95,14 +95,14 @@ def apply_view(name: str, args: Sequence[Any], view: View, size: int) -> View | 
 
 
 def dummy(view: View, size: int) -> tuple[Any, Any]:
-    """Return bytes that nobody reads, and the view of them."""
+    """Return a dummy array of bytes, and the view of it."""
     memory = np.empty(size, np.int8)
     array = np.lib.stride_tricks.as_strided(memory[view.offset :], view.shape, view.strides)
     return memory, array
 
 
 def places_of(view: View, size: int, index: Any) -> Any:
-    """Return the places in the buffer of the elements that an index chooses of a view."""
+    """Return the indices in the buffer of the elements that an index selects from a view."""
     numbers = np.arange(size)[view.offset :]
     steps = tuple([8 * step for step in view.strides])
     return np.ascontiguousarray(np.lib.stride_tricks.as_strided(numbers, view.shape, steps)[index])
@@ -130,17 +130,16 @@ _VIEWS: dict[str, Callable[..., Any]] = {
 def collapse_axes(
     shape: Shape, ways: Sequence[Shape], cut: Collection[int] = ()
 ) -> tuple[list[list[int]], list[Shape]]:
-    """Return groups of axes that are as good as one: the same elements in the same order.
+    """Return groups of axes that can be joined: the same elements in the same order.
 
     Parameters
     ----------
     shape
-        The shape that is gone through; axes of length 1 are left out.
+        The shape that is iterated over; axes of length 1 are left out.
     ways
-        The strides of everything that is read and written on the way; those of the groups are
-        returned.
+        The strides of everything that is read and written; those of the groups are returned.
     cut
-        Axes that do not join the one before.
+        Axes that must not be joined with the one before.
 
     Examples
     --------
@@ -164,9 +163,9 @@ def collapse_axes(
 
 
 def layout(view: View) -> tuple[bool, int] | None:
-    """Return whether a matrix lies in memory column by column, and how far these are apart.
+    """Return whether a matrix is stored by columns, and its leading stride.
 
-    Of a vector: how far its elements are apart. None if it lies in no way that BLAS knows.
+    For a vector: its stride. None if BLAS does not know the layout.
     """
     if len(view.shape) == 1:
         step = view.strides[0] if view.shape[0] > 1 else 1
@@ -185,7 +184,7 @@ def matrix_of(view: View) -> View:
 
 
 def apart(view: View) -> int | None:
-    """Return how far the matrices of a stack are apart; None if not all are equally far.
+    """Return the distance between the matrices of a stack; None if it is not constant.
 
     Examples
     --------

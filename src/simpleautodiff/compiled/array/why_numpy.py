@@ -1,4 +1,4 @@
-"""Why a line is left to NumPy, in words."""
+"""Explain why a line is left to NumPy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def explain_numpy(plan: Schedule, number: int) -> str:
-    """Say why NumPy computes a line, and where it was asked for."""
+    """Say why NumPy computes a line, and on which source line it is."""
     line = plan.lines[number]
     given = [plan.lines[place] for place in places((line.args, line.kwargs))]
     others = [each.dtype for each in (*given, line) if dtype_letter(each.dtype) is None]

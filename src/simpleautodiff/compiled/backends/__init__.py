@@ -1,4 +1,4 @@
-"""What programs are compiled for and exported to: LLVM, an interpreter, Python, C.
+"""The targets that programs are compiled for, and the languages they are exported to.
 
 `interface.py` says what a target and an exporter are; `targets.py` and `exporters.py` name them.
 """

@@ -1,4 +1,4 @@
-"""What is exported: the paths through a function that are known, and the names it is given."""
+"""What is exported: the recorded paths of a function, and the names of its arguments."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _OWN = re.compile(r"(v|in|out|C|i|a|total|sum|rows)\d+|i|w|.*_step")
 class ExportedPath(NamedTuple):
     """One path through the code; `branches[k]` is the number of the one taken if guard k fails.
 
-    `results` are the dtypes that the function returns; None of what is no number.
+    `results` are the dtypes of the results; None for a result that is not a number.
     """
 
     recorded: RecordedProgram
@@ -48,9 +48,9 @@ class ExportedPath(NamedTuple):
 
 
 class Export(NamedTuple):
-    """What is written: a function of this name, with arguments of these names.
+    """The function to export, with its name and the names of its arguments.
 
-    The first way is tried first, and those that branch off a way come after it. `batched` is the
+    The first path is tried first, and those that branch off a path come after it. `batched` is the
     batched function, if it is one alone, with the same arguments and results.
     """
 
@@ -61,7 +61,7 @@ class Export(NamedTuple):
     precise: bool = False
 
     def branches(self) -> list[tuple[int, int, int, str]]:
-        """Return all branches in an order to try them: way, guard, the way to go on, and where."""
+        """Return all branches in the order to try them: path, guard, next path, and source line."""
         return [
             (number, guard, turn, _as_comment(way.recorded.guards[guard].line))
             for number, way in enumerate(self.paths)
@@ -69,7 +69,7 @@ class Export(NamedTuple):
         ]
 
     def programs(self) -> list[RecordedProgram]:
-        """Return the programs of all paths, which give results of the same dtypes and shapes."""
+        """Return the programs of all paths; their results have the same dtypes and shapes."""
         counts = {sum(kind is not None for kind in way.results) for way in self.paths}
         if len(counts) > 1:
             raise _paths_differ(f"{' or '.join(map(str, sorted(counts)))} results")
@@ -83,7 +83,7 @@ class Export(NamedTuple):
 
 
 def _as_comment(line: str) -> str:
-    """Return where a truth was asked for, as it can stand in a comment."""
+    """Return the source line of a guard in a form that is safe in a comment."""
     text = re.sub(r"[^ -~]|\\|\?\?|[*]/|/[*]", " ", line).strip(" ()").removeprefix("at ")
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -97,7 +97,7 @@ def _results(program: RecordedProgram) -> list[Line]:
 
 
 def _program(way: ExportedPath, kinds: list[Any]) -> RecordedProgram:
-    """Return what was recorded with results that are numbers, all computed, of these dtypes."""
+    """Return the recorded program with all results computed, in these dtypes."""
     program = without_moves(way.recorded)
     numbers = [output for output, kind in zip(program.outputs, way.results, strict=True)
                if kind is not None]  # fmt: skip
@@ -115,7 +115,7 @@ def _paths_differ(what: str) -> ArgumentError:
 
 
 def _convert_result(program: RecordedProgram, k: int, kind: Any) -> RecordedProgram:
-    """Return a program whose k-th result is of a dtype."""
+    """Return a program whose k-th result has a given dtype."""
     place = program.outputs[k]
     line = program.lines[place]
     if line.dtype == kind:
@@ -127,7 +127,7 @@ def _convert_result(program: RecordedProgram, k: int, kind: Any) -> RecordedProg
 
 
 def identifier(name: str) -> str:
-    """Return a name that C, C++ and Python take, as like the given one as can be.
+    """Return an identifier for C, C++ and Python, as similar to the name as possible.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def identifier(name: str) -> str:
 
 
 def argument_names(names: list[str], function: str) -> list[str]:
-    """Return names for arguments, each once, that nothing else in a file has.
+    """Return unique names for arguments, which nothing else in a file has.
 
     Examples
     --------

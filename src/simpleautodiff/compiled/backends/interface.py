@@ -1,10 +1,10 @@
 """What a target of the compiled tier provides: the one interface between it and the rest.
 
-A target turns programs into something that runs in this process. Scalar programs, batched programs
-(a scalar program for every example of a batch) and array programs come to it optimised; what it
-gives back is called with the addresses of arrays. To add a target (a GPU, WebAssembly) is to add a
-folder here with a class like `Target`, and to name it in `targets.py`; to add a language to export
-to is to add a function like `Exporter`, and to name it in `exporters.py`.
+A target turns programs into something that runs in this process. It gets optimised scalar programs,
+batched programs (a scalar program for every example of a batch) and array programs; what it returns
+is called with the addresses of arrays. To add a target (a GPU, WebAssembly) is to add a folder here
+with a class like `Target`, and to name it in `targets.py`; to add a language to export to is to add
+a function like `Exporter`, and to name it in `exporters.py`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from simpleautodiff.compiled.native.compile import Code
 from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.scalar.kernel import Kernel
 
-ENTRY = "entry"  # the name of the function in a code that Python calls directly
-NO_MEMORY, BAD_INDEX, LAPACK_FAILED = -1, -2, -3  # what code returns that could not finish
+ENTRY = "entry"  # the name of the function that Python calls directly
+NO_MEMORY, BAD_INDEX, LAPACK_FAILED = -1, -2, -3  # status of code that could not finish
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,13 @@ Structure = int | tuple["Structure", ...] | ListOf  # numbers of results, in tup
 
 
 class Number(NamedTuple):
-    """An argument or a result that is one number: Python's `float`, or NumPy's of a dtype."""
+    """An argument or a result that is one number: a Python `float`, or a NumPy scalar."""
 
     dtype: str = "float"
 
 
 class Array(NamedTuple):
-    """An argument or a result that is an array, of a fixed dtype and shape."""
+    """An argument or a result that is a `float64` or `float32` array of a fixed shape."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -67,14 +67,14 @@ Argument = Number | Array | Known | Container
 class CallForm(NamedTuple):
     """What Python passes to a function and gets from it, if that is always the same.
 
-    A target may give its code an entry that looks at just these arguments, so that Python calls it
-    with nothing in between.
+    A target may give its code an entry for exactly these arguments, so that Python calls it
+    directly.
     """
 
     inputs: tuple[Argument, ...]
     outputs: tuple[Number | Array, ...]
     structure: Structure
-    out: bool = False  # whether a result that is one array may be put into one that is given
+    out: bool = False  # whether a single array result may be written into a given array
     known: tuple[Any, ...] = ()  # objects that arguments are compared with, of which code is free
 
     @property
@@ -89,7 +89,7 @@ class CallForm(NamedTuple):
 
     @property
     def floats(self) -> bool:
-        """Whether all are Python's own floats, of which at most tuples are returned."""
+        """Whether all are Python floats."""
         plain = all(part == Number() for part in (*self.inputs, *self.outputs))
         return plain and not has_list(self.structure)
 
@@ -137,21 +137,21 @@ class CompiledBatch(Protocol):
     code: Code
 
     def __call__(self, examples: int, table: int, threads: int) -> None:
-        """Run it on so many examples.
+        """Run it on that many examples.
 
         `table` is the address of three integers for each leaf, inputs first: the address of its
-        first element, the elements from example to example, and the address of indices, or 0.
+        first element, the distance in elements between examples, and the address of indices, or 0.
         """
 
 
 class BatchCall(NamedTuple):
-    """A scalar program that is to be run for every example of a batch, and how that is given."""
+    """A scalar program to be run for every example of a batch, and how the examples are given."""
 
     kernel: Kernel
-    modes: tuple[str, ...]  # how the examples lie, for each leaf (see `kernel`)
-    size: int = 0  # how many examples there are, where a leaf is given by columns
+    modes: tuple[str, ...]  # how the examples are given, for each leaf (see `kernel`)
+    size: int = 0  # number of examples, if a leaf is given by columns
     form: CallForm | None = None
-    arguments: tuple[int, ...] = ()  # with a form: which of its arguments each input is
+    arguments: tuple[int, ...] = ()  # with a form: the argument of each input
 
 
 class CompiledArray(Protocol):
@@ -161,13 +161,13 @@ class CompiledArray(Protocol):
     ir: str
     segments: list[
         Callable[[Any], int] | NumpyCall
-    ]  # functions of a table of addresses; NumPy's lines
+    ]  # functions of a table of addresses, and lines for NumPy
     has_entry: bool
 
     def call_directly(self, slow: Callable[..., Any]) -> Callable[..., Any] | None:
-        """Return a function of the inputs that runs all of it, or `slow` where they do not fit.
+        """Return a function of the inputs that runs everything, or calls `slow` for other inputs.
 
-        None if there is none such.
+        None if there is no such function.
         """
 
 
@@ -178,20 +178,20 @@ class CompiledRolled(Protocol):
     has_entry: bool
 
     def __call__(self, block: int, words: int, start: int, stop: int) -> int:
-        """Go through some words, on a block of memory; return 0, or 1 + the guard that failed."""
+        """Process some words on a block of memory; return 0, or 1 + the guard that failed."""
 
 
 class Target(Protocol):
     """Compiles programs for one kind of machine."""
 
     def is_available(self) -> bool:
-        """Tell whether it can compile here."""
+        """Tell whether this target works here."""
 
     def compile_scalar(self, kernel: Kernel, level: int, form: CallForm | None) -> CompiledScalar:
         """Compile a scalar program: quickly at level 0, well at level 1."""
 
     def takes_columns(self, kernel: Kernel, size: int) -> bool:
-        """Tell whether a batch of so many examples may be given column by column."""
+        """Tell whether a batch of that many examples may be given column by column."""
 
     def compile_batch(self, batch: BatchCall) -> CompiledBatch:
         """Compile a scalar program for all examples of a batch."""
@@ -204,7 +204,7 @@ class Target(Protocol):
         form: CallForm | None,
         entries: bool,
     ) -> CompiledArray:
-        """Compile the work of an array program, with entries from Python if they are wanted."""
+        """Compile the tasks of an array program, with entries for Python if `entries` is true."""
 
     def compile_rolled(
         self, layout: RolledLayout, precise: bool, form: CallForm | None

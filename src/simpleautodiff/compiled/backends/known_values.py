@@ -1,4 +1,4 @@
-"""Results that are the same at every call: an exported program computes them, too."""
+"""Results that are the same at every call, which an exported program has to compute, too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simpleautodiff.rules.row import TABLE
 
 
 def compute_known_results(recorded: RecordedProgram, kinds: Sequence[Any]) -> RecordedProgram:
-    """Return a program that computes all its results, also constants, which are of these dtypes.
+    """Return a program that computes all its results, also constant ones, in these dtypes.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def compute_known_results(recorded: RecordedProgram, kinds: Sequence[Any]) -> Re
 
 
 def result_line(lines: list[Line], output: Any) -> Line:
-    """Return the line of a result, or one that says of which dtype and shape a known one is."""
+    """Return the line of a result, or a line with the dtype and shape of a constant one."""
     if type(output) is Ref:
         return lines[output]
     array = np.asarray(output)

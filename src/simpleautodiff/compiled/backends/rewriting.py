@@ -1,4 +1,4 @@
-"""Rewrite lines for C as others that it can compute: `np.all`, counts, `take_along_axis`."""
+"""Rewrite lines as others that C code can compute: `np.all`, counts, `take_along_axis`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WHOLE, TRUTH = np.dtype(np.int64), np.dtype(bool)
 
 
 def rewrite_lines(program: RecordedProgram) -> RecordedProgram:
-    """Return a program that does the same with fewer functions of NumPy.
+    """Return an equivalent program with fewer NumPy functions.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def rewrite_lines(program: RecordedProgram) -> RecordedProgram:
 
 
 def without_moves(program: RecordedProgram) -> RecordedProgram:
-    """Return a program without choices that give back the places that choose: 0, 1, 2, ..."""
+    """Return a program without indexing of 0, 1, 2, ..., which returns the index itself."""
     return _each(program, lambda new, line: _own_places(new, line) or new.append(line))
 
 
@@ -59,13 +59,13 @@ def settings(line: Line) -> dict[str, Any]:
 
 
 class _Rewriting:
-    """Takes the lines of a program one by one."""
+    """Rewrites the lines of a program one by one."""
 
     def __init__(self) -> None:
         self.lines: list[Line] = []
 
     def otherwise(self, line: Line) -> Line:
-        """Return the line to write for a line."""
+        """Return the line that replaces a line."""
         if isinstance(line.what, Primitive):
             rewrite = _ROWS.get(line.name)
         else:
@@ -73,12 +73,12 @@ class _Rewriting:
         return (rewrite(self, line) or line) if rewrite else line
 
     def append(self, line: Line) -> Ref:
-        """Add a line as it is."""
+        """Add a line unchanged."""
         self.lines.append(line)
         return Ref(len(self.lines) - 1)
 
     def as_line(self, arg: Any) -> Any:
-        """Return an argument that is a constant as the result of a line."""
+        """Return a constant argument as the result of a line."""
         if type(arg) is Ref or arg is None:
             return arg
         array = np.asarray(arg)
@@ -87,7 +87,7 @@ class _Rewriting:
         )
 
     def as_bool(self, arg: Any) -> Any:
-        """Return a bool for every element."""
+        """Convert every element to a bool."""
         line = self.lines[arg]
         if line.dtype == TRUTH:
             return arg
@@ -95,20 +95,20 @@ class _Rewriting:
 
 
 def _own_places(new: _Rewriting, line: Line) -> Ref | None:
-    """Return the order that is chosen by, where what is chosen from counts 0, 1, 2, ..."""
+    """Return the index itself, if the indexed array is 0, 1, 2, ..."""
     if line.what not in (TABLE["getitem"], np.take_along_axis) or len(line.shape) != 1:
         return None
     x, index = line.args[:2]
     index = index[0] if type(index) is tuple and len(index) == 1 else index
     if type(x) is not np.ndarray or type(index) is not Ref:
         return None
-    order = new.lines[index].what in (np.argsort, np.argpartition)  # none is negative
+    order = new.lines[index].what in (np.argsort, np.argpartition)  # no index is negative
     counts = x.dtype == WHOLE and np.array_equal(x, np.arange(*line.shape))
     return index if order and counts else None
 
 
 def _extreme(row: str) -> Callable[[_Rewriting, Line], Line | None]:
-    """Return what writes `np.all` as the smallest truth, `np.any` as the largest."""
+    """Return a rewriting of `np.all` as a minimum of bools, or of `np.any` as a maximum."""
 
     def rewrite(new: _Rewriting, line: Line) -> Line | None:
         given = settings(line)
@@ -132,7 +132,7 @@ def _count(new: _Rewriting, line: Line) -> Line | None:
 
 
 def _digitize(new: _Rewriting, line: Line) -> Line | None:
-    """Write which bin a number is in as its place among increasing bounds."""
+    """Write the bin of a number as its position among increasing bounds."""
     given = settings(line)
     bins = given["bins"]
     if not isinstance(bins, np.ndarray) or np.any(np.diff(bins) < 0):
@@ -142,7 +142,7 @@ def _digitize(new: _Rewriting, line: Line) -> Line | None:
 
 
 def _along(new: _Rewriting, line: Line) -> Line | None:
-    """Write a choice along one axis as one by indices of all axes."""
+    """Write an index along one axis as an index of all axes."""
     given = settings(line)
     x, index, axis = given["arr"], given["indices"], given["axis"]
     if axis is None or next(places(index), None) is None:
@@ -160,7 +160,7 @@ def _along(new: _Rewriting, line: Line) -> Line | None:
 
 
 def _rewrite_index(new: _Rewriting, line: Line) -> Line | None:
-    """Let constants be chosen from, and put, as results are."""
+    """Make constants that are indexed, or written, results of lines."""
     x, index, *rest = line.args
     if type(x) is Ref or next(places(index), None) is None:
         return line
@@ -168,7 +168,7 @@ def _rewrite_index(new: _Rewriting, line: Line) -> Line | None:
 
 
 def _rewrite_concatenate(new: _Rewriting, line: Line) -> Line | None:
-    """Leave out parts without elements."""
+    """Leave out empty parts."""
     (axis, _), *parts = line.args
     full = [part for part in parts if np.prod(_shape(new, part), dtype=int)]
     if not full or len(full) == len(parts):

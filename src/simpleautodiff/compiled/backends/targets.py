@@ -8,9 +8,7 @@ from simpleautodiff.compiled.backends.llvm.target import LLVMTarget
 from simpleautodiff.compiled.backends.python.float_code import PythonProgram
 
 TARGET: Target = LLVMTarget()
-INTERPRETER: type[ScalarRunner] = (
-    InterpretedProgram  # starts at once, as soon as it was compiled itself
-)
-FALLBACK: type[ScalarRunner] = PythonProgram  # needs nothing
+INTERPRETER: type[ScalarRunner] = InterpretedProgram  # starts at once, when it is compiled itself
+FALLBACK: type[ScalarRunner] = PythonProgram  # needs no compiler
 
 interpreter_is_ready = is_ready

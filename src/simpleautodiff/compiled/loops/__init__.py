@@ -1,1 +1,1 @@
-"""A loop is recorded by one step of it, and stays a loop: on symbols, tapes, jets and batches."""
+"""Record a loop by one of its steps, so that it stays one on symbols, tapes, jets and batches."""

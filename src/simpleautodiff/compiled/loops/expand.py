@@ -1,4 +1,4 @@
-"""A program without loops: every step written out, for exports."""
+"""Expand the loops of a program, for exports: every step is written out."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from simpleautodiff.compiled.recording.symbols import Symbol
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref, with_values
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.rules.row import TABLE
 
 
 def has_loops(recorded: RecordedProgram) -> bool:
@@ -51,8 +52,8 @@ def expand_loops(recorded: RecordedProgram) -> RecordedProgram:
                 values.append(compute(line, values))
             else:
                 values.append(level.answer(line.what, args, kwargs))
+        outputs = [_own(values[x], level) if type(x) is Ref else x for x in recorded.outputs]
     guards = [guard._replace(place=_place(values[guard.place])) for guard in recorded.guards]
-    outputs = [values[x] if type(x) is Ref else x for x in recorded.outputs]
     return level.finish(outputs, recorded.inputs)._replace(guards=guards)
 
 
@@ -76,6 +77,14 @@ def _take_steps(function: LoopFunction, operands: Sequence[Any]) -> list[Any]:
 
 def _split(made: list[Any], at: int) -> tuple[list[Any], list[Any]]:
     return made[:at], made[at:]
+
+
+def _own(x: Any, level: SymbolLevel) -> Symbol:
+    """Return a result as a symbol, also one that turns out to be known."""
+    if isinstance(x, Symbol):
+        return x
+    number = np.asarray(x)[()]
+    return level.record(TABLE["astype"], (number, number.dtype), {}, number)
 
 
 def _place(symbol: Any) -> Any:

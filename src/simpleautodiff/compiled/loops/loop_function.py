@@ -1,4 +1,4 @@
-"""A loop as one line of a recorded program: the program of one step, and how often it is run."""
+"""A loop as one line of a recorded program: the program of one step, and how often it runs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from simpleautodiff.compiled.recording.trace_program import (
     with_values,
 )
 
-ENDLESS = 2**62  # steps of a loop that ends when it says so
+ENDLESS = 2**62  # the limit of a loop that ends by its own condition
 
 
 @dataclass(frozen=True, eq=False)
 class LoopFunction:
-    """A loop over the program of one step; what NumPy runs where there is no machine code.
+    """A loop over the program of one step, which NumPy runs if there is no machine code.
 
     The program takes the carried values, one row of each column, and constants; it gives the
     carried values of the next step, a row of each result, and, of a loop that `exits`, whether
@@ -38,26 +38,26 @@ class LoopFunction:
     body: RecordedProgram
     carries: int
     columns: int
-    rows: int  # of each result, also where there are fewer steps
+    rows: int  # the length of each result, even if there are fewer steps
     reverse: bool = False  # whether it begins with the last row
     exits: bool = False
-    first: tuple[Any, ...] = ()  # what the program gave when it was recorded
+    first: tuple[Any, ...] = ()  # the results of the program when it was recorded
 
     __name__ = "loop"
 
     @property
     def results(self) -> list[Line]:
-        """The lines of the program that give rows of results."""
+        """The lines of the program that compute rows of results."""
         outputs = self.body.outputs[self.carries : len(self.body.outputs) - self.exits]
         return [self.body.lines[place] for place in outputs]
 
     @property
     def steps(self) -> int:
-        """How many lines the program has, besides its arguments."""
+        """The number of lines of the program, without its arguments."""
         return len(self.body.lines) - self.body.inputs
 
     def keeping_states(self, rows: int) -> LoopFunction:
-        """Return the loop that also gives the carried values before each step, as results."""
+        """Return the loop that also returns the carried values before each step."""
         at = len(self.body.outputs) - self.exits
         states: list[Any] = [Ref(k) for k in range(self.carries)]
         outputs = [*self.body.outputs[:at], *states, *self.body.outputs[at:]]
@@ -66,14 +66,14 @@ class LoopFunction:
         return replace(self, body=self.body._replace(outputs=outputs), rows=rows, first=first)
 
     def estimate(self) -> tuple[Any, ...]:
-        """Return numbers of the shapes and dtypes that the loop gives: those of the first step."""
+        """Return numbers with the shapes and dtypes of the results: those of the first step."""
         carries = self.first[: self.carries]
         rows = self.first[self.carries : self.carries + len(self.results)]
         columns = [np.broadcast_to(row, (self.rows, *np.shape(row))) for row in rows]
         return *carries, *columns, np.bool_(True), np.bool_(False), np.int64(self.rows)
 
     def __call__(self, limit: Any, go: Any, *operands: Any) -> tuple[Any, ...]:
-        """Take the steps with NumPy, line by line."""
+        """Run the steps with NumPy, line by line."""
         inputs = zip(operands, self.body.lines, strict=False)
         carry = [np.asarray(x, line.dtype)[()] for x, line in inputs][: self.carries]
         columns = operands[self.carries : self.carries + self.columns]
@@ -99,7 +99,7 @@ def replay_body(
 ) -> list[Any]:
     """Run the program of a step on values of any level, and loops in it by `run`.
 
-    Its guards are asked, or are known to hold.
+    Its guards are checked if `asks` is true; otherwise they are known to hold.
     """
     program = function.body
     values: list[Any] = [*inputs, *[None] * (len(program.lines) - program.inputs)]
@@ -118,7 +118,7 @@ def replay_body(
 def find_dependent(function: LoopFunction, inputs: set[int]) -> tuple[set[int], set[int]]:
     """Return the arguments of a step, and the lines, that depend on some arguments of the loop.
 
-    Carried values do, if they do in a later step.
+    A carried value does if it does in a later step.
     """
     before: set[int] = set()
     lines: set[int] = set()
@@ -143,7 +143,7 @@ def _find_dependent_lines(program: RecordedProgram, inputs: set[int]) -> set[int
 
 
 def _find_dependent_results(function: LoopFunction, given: list[bool]) -> set[int]:
-    """Return which results of a loop depend on the arguments that are marked."""
+    """Return which results of a loop depend on the marked arguments."""
     count = len(function.body.outputs) - function.exits
     inputs, lines = find_dependent(function, {k for k, is_one in enumerate(given[2:]) if is_one})
     asked = [guard.place for guard in function.body.guards] + function.body.outputs[count:]

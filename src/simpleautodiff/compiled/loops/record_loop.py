@@ -21,7 +21,7 @@ from simpleautodiff.compiled.recording.trace_program import (
 from simpleautodiff.core.level import Traced, unwrapped
 from simpleautodiff.values.pytree import Rebuild, flatten
 
-ROUNDS = 3  # in which the dtypes of what is carried have to settle
+ROUNDS = 3  # rounds in which the dtypes of carried values have to settle
 
 
 class Step(NamedTuple):
@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
 
 class RecordedLoop(NamedTuple):
-    """A loop that was recorded, the values it is run on, and the structure of its results."""
+    """A recorded loop, the values it runs on, and the structure of its results."""
 
     function: LoopFunction
     carry: list[Any]
@@ -45,7 +45,7 @@ class RecordedLoop(NamedTuple):
 
     @property
     def values(self) -> list[Any]:
-        """What the loop is run on, in the order of the arguments of a step."""
+        """The values that the loop runs on, in the order of the arguments of a step."""
         return [*self.carry, *self.columns, *self.constants]
 
 
@@ -97,13 +97,13 @@ class _Traced(NamedTuple):
 def _trace(
     step: Step, numbers: list[Any], rebuild: tuple[Rebuild, Rebuild], settings: Any
 ) -> _Traced:
-    """Run a step on symbols, which have these numbers meanwhile."""
+    """Run a step on symbols that have these numbers meanwhile."""
     level = BodyLevel(settings.estimates, settings.precise)
     with level:
         inputs = [level.input(x) for x in numbers]
 
         def run() -> Any:
-            symbols = iter([twin(symbol) for symbol in inputs])  # which may be written to
+            symbols = iter([twin(symbol) for symbol in inputs])  # a step may write to it
             return step.f(*[build(symbols) for build in rebuild])
 
         carry, y, *go = level.go_every_way(run) if step.every_way else run()
@@ -114,7 +114,7 @@ def _trace(
 
 
 def run_recorded(loop: RecordedLoop, limit: Any, go: Any, run: Callable[..., Any]) -> Any:
-    """Run a recorded loop; return the last carry, the results, and what else the loop tells."""
+    """Run a recorded loop; return the last carry, the results, and the status of the loop."""
     function = loop.function
     made = run(function, [limit, go, *loop.values])
     carry = loop.rebuild_carry(iter(made[: function.carries]))
@@ -123,7 +123,7 @@ def run_recorded(loop: RecordedLoop, limit: Any, go: Any, run: Callable[..., Any
 
 
 def _as_number(x: Any) -> Any:
-    """Return a number as a loop carries it: an integer may be another one in the next step."""
+    """Return a number in the form in which a loop carries it: integers may change, too."""
     if type(x) is float or isinstance(x, (np.ndarray, np.generic)):
         return x
     if not isinstance(x, (bool, int, complex)):
@@ -132,14 +132,14 @@ def _as_number(x: Any) -> Any:
 
 
 def _cast(x: Any, dtype: Any) -> Any:
-    """Return a first carried value in the dtype that the later ones have."""
+    """Convert a first carried value to the dtype of the later ones."""
     if np.result_type(find_example(x)) == dtype:
         return x
     return x.astype(dtype) if isinstance(x, Traced) else np.asarray(x, dtype)[()]  # type: ignore[attr-defined]
 
 
 def _find_needed(program: RecordedProgram, carries: int) -> list[int]:
-    """Return the arguments that a program needs; what is carried stays, needed or not."""
+    """Return the arguments that a program needs; carried values always stay."""
     used = {int(place) for line in program.lines for place in places((line.args, line.kwargs))}
     used |= {int(place) for place in places(program.outputs)}
     used |= {int(guard.place) for guard in program.guards}

@@ -1,4 +1,4 @@
-"""What loops ask while a function is recorded: to be recorded by one step."""
+"""Record loops by one step, while a function is recorded."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from simpleautodiff.compiled.loops.run_loop import DecisionsDifferError, LoopOfR
 from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbols import Symbol
 from simpleautodiff.core.level import Traced
-from simpleautodiff.transforms.snapshots import RECORDER, Steps
+from simpleautodiff.transforms.snapshots import RECORDER, SteppedLoop
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 
 @dataclass(slots=True)
 class LoopLimits:
-    """Which loops are recorded step by step; the results are the same."""
+    """The sizes up to which loops are recorded step by step; the results are the same."""
 
-    lines: int = 400  # that all steps of a short loop have together
-    rows: int = 4000  # the same, in a program for one row among many, which has no loops
+    lines: int = 400  # lines of all steps of a short loop
+    rows: int = 4000  # the same for one example of a batch, whose program has no loops
 
 
 LOOPS = LoopLimits()
@@ -37,7 +37,7 @@ LOOPS = LoopLimits()
 
 @contextmanager
 def recording_loops(estimates: Estimates, precise: bool) -> Iterator[None]:
-    """Let loops be recorded by one step meanwhile."""
+    """Record loops by one step in this context."""
     runner = LoopRunner(estimates, precise)
     token = RECORDER.set(lambda *loop: _record(runner, *loop))
     try:
@@ -47,9 +47,9 @@ def recording_loops(estimates: Estimates, precise: bool) -> Iterator[None]:
 
 
 def _record(
-    runner: LoopRunner, steps: Steps, state: Any, xs: Any, args: tuple[Any, ...]
+    runner: LoopRunner, steps: SteppedLoop, state: Any, xs: Any, args: tuple[Any, ...]
 ) -> tuple[Any, Any] | None:
-    """Record a loop; None if it is short, or its steps are to be recorded one by one."""
+    """Record a loop; None if it is short, or has to be recorded step by step."""
     record = _record_while if steps.count is None else _record_counted
     try:
         try:
@@ -57,13 +57,18 @@ def _record(
         except DecisionsDifferError:
             return record(runner, steps, state, xs, args, True)
     except LoopOfRowsError:
-        raise  # a batch of all rows can take the steps together
-    except Exception:  # whatever it was, the usual way will do it, or say what is wrong
+        raise  # the whole batch can take the steps together
+    except Exception:  # the loop then runs as usual, or raises the error
         return None
 
 
 def _record_while(
-    runner: LoopRunner, steps: Steps, state: Any, xs: Any, args: tuple[Any, ...], every_way: bool
+    runner: LoopRunner,
+    steps: SteppedLoop,
+    state: Any,
+    xs: Any,
+    args: tuple[Any, ...],
+    every_way: bool,
 ) -> tuple[Any, Any] | None:
     goes_on = steps.goes_on
     if steps.snapshots is not None or goes_on is None:
@@ -82,7 +87,12 @@ def _record_while(
 
 
 def _record_counted(
-    runner: LoopRunner, steps: Steps, state: Any, xs: Any, args: tuple[Any, ...], every_way: bool
+    runner: LoopRunner,
+    steps: SteppedLoop,
+    state: Any,
+    xs: Any,
+    args: tuple[Any, ...],
+    every_way: bool,
 ) -> tuple[Any, Any] | None:
     count = steps.count or 0
     if count < 2:
@@ -103,7 +113,7 @@ def _record_counted(
 
 
 def _is_recorded(recorded: RecordedLoop) -> bool:
-    """Tell whether anything in a loop may be another number at another call."""
+    """Tell whether any value of a loop may differ at another call."""
     return any(isinstance(x, Traced) for x in recorded.values)
 
 
@@ -122,9 +132,9 @@ def _is_of_rows(x: Any) -> bool:
 def _with_snapshots(
     runner: LoopRunner, step: Step, state: Any, xs: Any, count: int, snapshots: int
 ) -> tuple[Any, Any]:
-    """Run a loop of loops, so that the way back keeps the states of the outer one alone.
+    """Run a loop of loops, so that reverse mode keeps only the states of the outer one.
 
-    Of each inner loop the states are found again when it is gone back over.
+    The states of each inner loop are computed again when it is reversed.
     """
     length = -(-count // snapshots)
     whole = count // length

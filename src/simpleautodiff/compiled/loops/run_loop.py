@@ -1,9 +1,9 @@
 """Run a recorded loop on any level: its derivative is a loop over the derivative of its step.
 
-Each level is left for the one below, on which another loop is run: of a tape, the same loop, with
-the carried values of every step as results, and later one that goes back over them; of jets and
-batches, the loop whose step is the pushforward, or the batched function, of the step. On the level
-of symbols a loop is a line of the program.
+Each level hands on to the one below, on which another loop is run. For a tape, that is the same
+loop with the carried values of every step as results, and later one that goes back over them; for
+jets and batches, the loop whose step is the pushforward, or the batched function, of the step. On
+the level of symbols a loop is a line of the program.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ from simpleautodiff.transforms.vmap import vmap
 
 
 class LoopOfRowsError(NotRecordedError):
-    """A loop that stays one cannot be a part of a program for one row among many."""
+    """A recorded loop cannot be part of a program for one example of a batch."""
 
 
 class DecisionsDifferError(NotRecordedError):
-    """A guard that holds in the first step of a loop does not in another one."""
+    """A guard that holds in the first step of a loop fails in another one."""
 
 
 class Operands(NamedTuple):
-    """What a loop is run on."""
+    """The operands of a loop."""
 
-    limit: Any  # how many steps it takes, at most
-    go: Any  # whether it takes a first one
+    limit: Any  # the largest number of steps
+    go: Any  # whether there is a first step
     carry: list[Any]
     columns: list[Any]
     constants: list[Any]
 
     @property
     def inputs(self) -> list[Any]:
-        """What has derivatives."""
+        """The operands that have derivatives."""
         return [*self.carry, *self.columns, *self.constants]
 
     def replaced(self, inputs: Sequence[Any], function: LoopFunction) -> Operands:
-        """Return the same with other numbers."""
+        """Return the same operands with other numbers."""
         at, end = function.carries, function.carries + function.columns
         return self._replace(
             carry=[*inputs[:at]], columns=[*inputs[at:end]], constants=[*inputs[end:]]
@@ -81,7 +81,7 @@ class LoopRunner:
         return run_recorded(recorded, rows if limit is None else limit, go, self.run)  # type: ignore[no-any-return]
 
     def run(self, function: LoopFunction, operands: Sequence[Any]) -> list[Any]:
-        """Run a loop on the highest level among what it is given."""
+        """Run a loop on the highest level among its operands."""
         limit, go, *inputs = operands
         given = Operands(limit, go, [], [], []).replaced(inputs, function)
         levels = [x.level for x in operands if isinstance(x, Traced)]
@@ -246,7 +246,7 @@ class LoopRunner:
 
 
 class _Back:
-    """The way back over a loop, from adjoints of its results to those of its arguments."""
+    """The reverse sweep over a loop, from adjoints of its results to those of its arguments."""
 
     def __init__(
         self,
@@ -259,7 +259,7 @@ class _Back:
     ) -> None:
         self.runner, self.function, self.given = runner, function, given
         self.states, self.count, self.limit = kept  # the states, room for how many, how many
-        self.own = own  # the arguments whose adjoints are asked for
+        self.own = own  # the arguments whose adjoints are wanted
         self.smooth = smooth  # the results that have adjoints
         at = function.carries
         self.carried = [k for k in range(at) if is_smooth(given.carry[k]) and k in smooth]
@@ -283,7 +283,7 @@ class _Back:
         return Bundle(tuple([{**carry, **rows, **totals}.get(k, ZERO) for k in self.own]))
 
     def _step(self, state: Any, row: Any) -> Any:
-        """Go one step back."""
+        """Go back by one step."""
         (bars, totals), (carry, xs, of_results) = state, row
         inputs = [*carry, *xs, *self.given.constants]
         moving = [*self.carried, *self.columns, *self.constants]
@@ -311,7 +311,7 @@ class _Back:
 def _push_step(
     run: Any, function: LoopFunction, inputs: list[Any], moving: list[int], terms: Any, order: int
 ) -> tuple[list[Any], list[dict[int, Any]]]:
-    """Return what a step gives, and of what is smooth the derivatives of every order."""
+    """Return the results of a step, and the derivatives of every order of the smooth ones."""
     level = JetLevel(order)
     jets = tuple([Jet(inputs[k], list(terms[k]), level) for k in moving])
     smooth: list[int] = []
@@ -330,7 +330,7 @@ def _push_step(
 
 
 def _find_rows(function: LoopFunction, given: Operands) -> int:
-    """Return for how many steps there shall be room: a power of 2, so that calls have it too."""
+    """Return the number of steps to make room for: a power of 2, so that other calls fit, too."""
     steps = int(function(*map(find_example, _as_list(given)))[-1])
     return max(16, 1 << (steps - 1).bit_length() if steps else 0)
 

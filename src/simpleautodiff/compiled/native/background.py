@@ -1,9 +1,8 @@
-"""The thread in which functions are compiled while the calls go on.
+"""The thread that compiles functions while calls go on.
 
-The end of a program does not wait for it: what it was asked for is dropped. Only LLVM itself, which
-crashes if Python ends in its midst, is waited for, from one call of it to the next. A copy of the
-process is made between two tasks, because a task may hold locks of others, and goes on with what
-its parent had not begun.
+The end of the process does not wait for it: pending tasks are dropped. Only a running call of LLVM,
+which crashes if Python ends in its midst, is waited for. A fork happens between two tasks, because
+a task may hold locks; the child continues with the tasks that its parent had not begun.
 """
 
 from __future__ import annotations
@@ -15,23 +14,23 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-Task = tuple[Callable[[], object], Callable[[str], None]]
+BackgroundTask = tuple[Callable[[], object], Callable[[str], None]]
 
 _in_llvm = threading.RLock()
 
 
 class Compiler:
-    """The tasks that wait, the first of them being done, and the thread that does them."""
+    """The pending tasks, the first of which is running, and the thread that runs them."""
 
     def __init__(self) -> None:
-        self.one_at_a_time = threading.RLock()  # held by a task, in whichever thread it is done
-        self.tasks: deque[Task] = deque()
+        self.one_at_a_time = threading.RLock()  # held by the running task, in whichever thread
+        self.tasks: deque[BackgroundTask] = deque()
         self.changed = threading.Condition()
         self.thread: threading.Thread | None = None
         self.ended = False
 
-    def add(self, task: Task) -> None:
-        """Have something done after what waits already."""
+    def add(self, task: BackgroundTask) -> None:
+        """Append a task to the queue."""
         with self.changed:
             if self.ended:
                 return
@@ -48,7 +47,7 @@ class Compiler:
                 self.changed.wait()
 
     def end(self) -> None:
-        """Do no more; return as soon as the thread is not in LLVM, to which it does not return."""
+        """Stop; return as soon as the thread is not in LLVM, to which it does not return."""
         with self.changed:
             self.ended = True
             self.tasks.clear()
@@ -67,7 +66,7 @@ class Compiler:
             with self.changed:
                 while not self.tasks:
                     self.changed.wait()
-                task = self.tasks[0]  # it stays there until it is done
+                task = self.tasks[0]  # it stays in the queue until it is done
             attempt(*task)
             with self.changed:
                 if self.tasks:
@@ -79,7 +78,7 @@ _compiler = Compiler()
 
 
 def attempt(task: Callable[[], object], failed: Callable[[str], None]) -> None:
-    """Compile something; if that cannot be, tell why, and the calls go on without.
+    """Run a task that compiles; if it fails, report why, and calls go on without it.
 
     Examples
     --------
@@ -95,7 +94,7 @@ def attempt(task: Callable[[], object], failed: Callable[[str], None]) -> None:
 
 @contextmanager
 def calling_llvm() -> Iterator[None]:
-    """Let LLVM work: the process is not copied, nor does it end, in its midst.
+    """Protect a call of LLVM: the process neither forks nor ends in its midst.
 
     Examples
     --------
@@ -110,7 +109,7 @@ def calling_llvm() -> Iterator[None]:
 
 
 def one_at_a_time() -> threading.RLock:
-    """Return the lock under which things are compiled, one after another.
+    """Return the lock that lets only one thing be compiled at a time.
 
     Examples
     --------
@@ -122,7 +121,7 @@ def one_at_a_time() -> threading.RLock:
 
 
 def later(task: Callable[[], object], failed: Callable[[str], None]) -> None:
-    """Attempt something in the thread that compiles."""
+    """Run a task in the thread that compiles."""
     _compiler.add((task, failed))
 
 
@@ -138,7 +137,7 @@ def wait() -> None:
 
 
 def _pause() -> None:
-    """Let nothing be compiled until the process is copied."""
+    """Hold back compilation until the process has forked."""
     _compiler.one_at_a_time.acquire()
     _in_llvm.acquire()
 
@@ -149,9 +148,9 @@ def _go_on() -> None:
 
 
 def _start_anew() -> None:
-    """Go on in a copy of the process, which has neither the thread nor who held the locks.
+    """Restart in a forked process, which has neither the thread nor the holders of the locks.
 
-    What its parent has not finished is done when something else is asked for.
+    Tasks that its parent has not finished run with the next task.
     """
     global _compiler
     _in_llvm.release()

@@ -1,9 +1,9 @@
 """A callable object whose machine code can be changed while it is used.
 
 Python calls an object through a pointer in it, if its type says so (the vectorcall protocol, PEP
-590). Here that pointer is the slot: NULL, and Python calls the method `__call__`, which is the slow
-way; an entry of compiled code, and Python calls that with nothing in between. Changing the code is
-the store of one word.
+590). That pointer is the slot. If it is NULL, Python calls the method `__call__`, which is the slow
+path; if it is an entry of compiled code, Python calls that directly. Changing the code is the store
+of one word.
 
 Measured with Python 3.11, a function of two floats that returns a tuple of two, each time a new one
 (an empty lambda of two arguments takes 32 ns): such an object 50 ns; a bare built-in function,
@@ -58,11 +58,11 @@ class _Spec(ctypes.Structure):
 
 
 class CallSlot:
-    """What is called through compiled code as soon as there is some.
+    """A callable that runs compiled code as soon as there is some.
 
     A class that is called this way inherits from this one and is decorated with `quick`. `slow`
-    must not refer to the object itself, or only weakly: code is memory that Python's collector
-    of cycles does not see, so it should go when the last name of the object goes.
+    must not refer to the object itself, or only weakly: Python's cyclic collector does not see
+    code, so it should be freed with the last reference to the object.
 
     Parameters
     ----------
@@ -70,22 +70,22 @@ class CallSlot:
         Called with the same arguments whenever the compiled code does not fit them.
     """
 
-    _place = 0  # of the pointer in the object; 0 if this type has none
+    _place = 0  # offset of the pointer in the object; 0 if this type has none
 
     def __init__(self, slow: Callable[..., Any]) -> None:
         self._slow = slow
         self._codes: set[Code] = set()
-        self._kept: dict[tuple[Code, str], list[Any]] = {}  # results of each entry, to fill again
+        self._kept: dict[tuple[Code, str], list[Any]] = {}  # results of each entry, for reuse
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Take the slow way."""
+        """Take the slow path."""
         return self._slow(*args, **kwargs)
 
     def point_to(self, *entries: tuple[Code, str]) -> None:
-        """Try these entries in turn from now on, then the slow way; without any, only that.
+        """Try these entries in turn from now on, then the slow path; without any, only that.
 
-        A call that is under way in another thread ends as it began: code that was ever pointed
-        to lives as long as this object. An entry belongs to one object.
+        A running call in another thread ends with the code it began with: code that was ever
+        pointed to lives as long as this object. An entry belongs to one object.
         """
         if not self._place:
             return
@@ -97,7 +97,7 @@ class CallSlot:
                 if reusable():
                     kept = self._kept.setdefault((code, name), [None, None])
                     _set(code.address(f"{name}.kept"), id(kept))
-            for _, onward in names:  # first no entry leads to another, so no circle can arise
+            for _, onward in names:  # unlink all entries first, so that no cycle can arise
                 _set(onward, _vectorcall())
             for (_, onward), (entry, _) in pairwise(names):
                 _set(onward, entry)
@@ -118,11 +118,11 @@ def _vectorcall() -> int:
 
 Kind = TypeVar("Kind", bound=type[CallSlot])
 
-_kept: list[Any] = []  # the descriptions of types, which Python may look at again
+_kept: list[Any] = []  # type specifications, which Python may read again
 
 
 def quick(kind: Kind) -> Kind:
-    """Give a class of callables the pointer through which Python calls them at once.
+    """Give a class of callables the pointer through which Python calls them directly.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""From LLVM's text to machine code in this process, or from an object that was kept on disk.
+"""Compile LLVM text to machine code in this process, or load an object that was kept on disk.
 
-Each code has an LLVM engine of its own (0.6 ms), so that all its memory is given back when it is
-dropped; one engine for all would keep 11 kB of every code that ever was. Levels: 0 translates
-quickly, 1 inlines and removes what is computed twice, 2 also chooses and orders instructions with
-more care. The program comes optimised: LLVM's own pipelines take longer and gain nothing.
+Each code has an LLVM engine of its own (0.6 ms), so that all its memory is freed with it; one
+engine for all would keep 11 kB of every code that ever was. Levels: 0 translates quickly, 1 inlines
+and removes common subexpressions, 2 also selects and schedules instructions with more care. The
+program is already optimised: LLVM's own pipelines take longer and gain nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from simpleautodiff.compiled.native import disk_cache as disk
 from simpleautodiff.compiled.native.background import calling_llvm
 from simpleautodiff.compiled.native.external_symbols import addresses, find_declared
 
-RENEWED = 200  # runs: a pass builder slows with each (0.13 us), and leaves 1.5 kB behind at its end
+RENEWED = 200  # runs: a pass builder gets slower with each (0.13 us), and leaks 1.5 kB
 MISSING = (
     "llvmlite is not installed, so functions are not compiled; they run more slowly, through "
     "NumPy. To compile them: pip install simpleautodiff[jit]"
@@ -69,7 +69,7 @@ class Code:
     Attributes
     ----------
     seconds : float
-        How long it took to make, or to load from disk.
+        How long compiling or loading took.
     from_cache : bool
         Whether it was loaded from disk.
     """
@@ -81,11 +81,11 @@ class Code:
 
     @cached_property
     def ir(self) -> str:
-        """The text this was made from, in LLVM's language."""
+        """The LLVM text that this was compiled from."""
         return self._text if isinstance(self._text, str) else self._text()
 
     def address(self, name: str) -> int:
-        """Return where a function or a variable begins."""
+        """Return the address of a function or a variable."""
         return int(self._loaded[name])
 
     def asm(self) -> str:
@@ -107,7 +107,7 @@ class Code:
 
 
 def place_addresses(code: Code, name: str, addresses: Sequence[int], held: Any) -> None:
-    """Fill a table in a code with addresses of what has to live as long as the code."""
+    """Fill a table of a code with addresses of objects that must live as long as the code."""
     table = (ctypes.c_void_p * len(addresses)).from_address(code.address(name))
     for k, address in enumerate(addresses):
         table[k] = address
@@ -121,19 +121,19 @@ def _let_go(held: Any) -> None:
 def build(
     ir: str | Callable[[], str], *, level: int, names: Sequence[str], key: str | None = None
 ) -> Code:
-    r"""Compile a module in LLVM's language.
+    r"""Compile an LLVM module.
 
     Parameters
     ----------
     ir
-        The text, or a function that writes it: of code that is found on disk it is not called.
+        The text, or a function that writes it, which is not called if the code is found on disk.
     level : int
         0, 1 or 2: how much time to spend for faster code.
     names
-        What is asked for with `address`: functions and variables that the module defines.
+        The functions and variables that `address` may be asked for.
     key : str, optional
-        All that the text depends on (the program and the version of what wrote it, or the text
-        itself): the code is looked for on disk, and kept there. Without it, it is not.
+        Everything that the text depends on (the program and the version of its writer, or the text
+        itself), under which the code is kept on disk. Without it, it is not kept.
 
     Examples
     --------
@@ -159,21 +159,21 @@ def _llvm() -> Any:
 
 @cache
 def host() -> tuple[str, str]:
-    """Return the name of this processor and what it can do, as LLVM says it."""
+    """Return the name of this processor and its features, as LLVM names them."""
     llvm = _llvm()
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 @cache
 def _emitter() -> tuple[object, ...]:
-    """Return what tells the code that writes and compiles from any other version of it."""
+    """Return a key for the version of the code that writes and compiles."""
     files = sorted(Path(__file__).parents[1].rglob("*.py"))
     return tuple([(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files])
 
 
 @cache
 def _identity() -> tuple[object, ...]:
-    """Return what an object depends on besides the program, Python's own structures included."""
+    """Return everything that an object depends on besides the program, also Python's own."""
     import llvmlite
 
     llvm = (_llvm().llvm_version_info, llvmlite.__version__, _llvm().get_process_triple())
@@ -190,7 +190,7 @@ def _machine(level: int) -> Any:
 
 
 def _module(ir: str, level: int) -> Any:
-    """Read the text and run the passes; a context of its own leaves nothing behind."""
+    """Parse the text and run the passes, in a context of its own, which is freed."""
     llvm = _llvm()
     machine = _machine(level)
     module = llvm.parse_assembly(ir, llvm.create_context())
@@ -215,7 +215,7 @@ def _pipeline(level: int, generation: int) -> tuple[Any, Any]:
 
 
 def _compile_object(ir: str, level: int) -> bytes:
-    """Return the names that are needed from outside, on a line, and then the object."""
+    """Return the names of external symbols, on a line, and then the object."""
     with calling_llvm():
         image = _machine(level).emit_object(_module(ir, level))
     return json.dumps(find_declared(ir)).encode() + b"\n" + bytes(image)
@@ -234,4 +234,4 @@ def _load_object(content: bytes, names: Sequence[str]) -> Any:
         # JITLink puts code and constants side by side. The older linker may put them more than
         # 2 GiB apart in a process with much memory, which ends it; for Windows there is no other.
         compiler = llvm.create_lljit_compiler(use_jit_link=sys.platform != "win32")
-        return library.link(compiler, "code")  # which keeps its engine
+        return library.link(compiler, "code")  # keeps its engine alive

@@ -1,9 +1,9 @@
 """Compiled objects on disk, in a directory that nobody else may write to.
 
 What is loaded from here is executed, so an entry is used only if the directory and the file belong
-to this user and to nobody else's writing, its name is that of the program, and its content has
-the checksum it was written with. Anything else is as if it were not there. The checksum guards
-against damage; the permissions against other users.
+to this user and nobody else can write to them, its name is that of the program, and its content has
+the checksum it was written with. Anything else is ignored. The checksum guards against damage, the
+permissions against other users.
 
 `SIMPLEAUTODIFF_CACHE` moves the directory, or turns it off: `0`, `off` or nothing at all.
 """
@@ -19,16 +19,16 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-LIMIT = 256 * 2**20  # bytes: above it, what was not used for the longest time is removed
+LIMIT = 256 * 2**20  # bytes: above this, the least recently used objects are removed
 VARIABLE = "SIMPLEAUTODIFF_CACHE"
 _MAGIC = b"simpleautodiff object 1\n"
 _CHECKSUM = 32
 _SUFFIX, _PART = ".object", ".part"
-_CAREFULLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link; a pipe is empty
+_CAREFULLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no links
 
 
 class Contents(NamedTuple):
-    """What is kept: where (None if nothing is), how many objects, how many bytes."""
+    """The state of the cache: its directory (None if it is off), objects, and bytes."""
 
     folder: Path | None
     entries: int
@@ -36,7 +36,7 @@ class Contents(NamedTuple):
 
 
 def digest(*parts: object) -> str:
-    """Return the name under which an object is kept, from all that it depends on.
+    """Return the name under which an object is kept, from everything it depends on.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def _hash(content: bytes) -> bytes:
 
 
 def folder() -> Path | None:
-    """Return where objects are kept, or None if they are not.
+    """Return the directory of the cache, or None if it is off.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def _usual() -> Path:
 
 
 def load(key: str) -> bytes | None:
-    """Return what was kept under this key, or None if it is not there or not to be trusted."""
+    """Return the object of this key, or None if it is missing or not to be trusted."""
     place = folder()
     if place is None:
         return None
@@ -99,7 +99,7 @@ def _content(place: Path, key: str) -> bytes | None:
     if header != _header(key, content):
         return None
     with contextlib.suppress(OSError):
-        os.utime(path)  # used now: the last to be removed
+        os.utime(path)  # most recently used: the last to be removed
     return content
 
 
@@ -108,15 +108,15 @@ def _header(key: str, content: bytes) -> bytes:
 
 
 def _is_private(status: os.stat_result) -> bool:
-    """Tell whether a directory or a file is this user's, and written by nobody else."""
-    if sys.platform == "win32":  # the user's profile is private there
+    """Tell whether a directory or a file is this user's, and nobody else can write to it."""
+    if sys.platform == "win32":  # on Windows the user's profile is private
         return True
     others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     return status.st_uid == os.geteuid() and not others and not stat.S_ISLNK(status.st_mode)
 
 
 def store(key: str, content: bytes) -> None:
-    """Keep an object; where that is not possible, go without."""
+    """Store an object, if possible."""
     place = folder()
     if place is None:
         return
@@ -124,18 +124,18 @@ def store(key: str, content: bytes) -> None:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         if _is_private(os.lstat(place)):
             _write(place, key, _header(key, content) + content)
-            if key.startswith("0"):  # one of sixteen: looking at all files takes a while
+            if key.startswith("0"):  # one store in sixteen, as listing all files takes a while
                 _trim(place)
 
 
 def _write(place: Path, key: str, content: bytes) -> None:
-    """Write beside and then rename, so that no half of a file is ever seen."""
+    """Write to another file and rename it, so that no partial file is ever seen."""
     beside = place / f"{key}-{secrets.token_hex(8)}{_PART}"
     try:
         with open(beside, "xb", opener=_open_private) as file:
             file.write(content)
         os.replace(beside, place / (key + _SUFFIX))
-    except BaseException:  # also of an interrupt nothing is left
+    except BaseException:  # an interrupt, too, must leave nothing behind
         beside.unlink(missing_ok=True)
         raise
 
@@ -145,7 +145,7 @@ def _open_private(path: str, flags: int) -> int:
 
 
 def _trim(place: Path) -> None:
-    """Remove what was not used for the longest time, down to the limit."""
+    """Remove the least recently used objects, down to the limit."""
     known = _entries(place)
     size = sum(status.st_size for _, status in known)
     for path, status in sorted(known, key=lambda entry: entry[1].st_mtime):
@@ -167,7 +167,7 @@ def _entries(place: Path | None) -> list[tuple[Path, os.stat_result]]:
 
 
 def contents() -> Contents:
-    """Return where objects are kept, how many, and how many bytes they take.
+    """Return the directory of the cache, the number of objects, and their bytes.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def contents() -> Contents:
 
 
 def clear() -> Contents:
-    """Remove all kept objects, and return what there was; code in use stays in use."""
+    """Remove all kept objects, and return what there was; loaded code stays in use."""
     before = contents()
     for path, _ in _entries(before.folder):
         path.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
-"""Where compiled code finds what it calls: Python, NumPy, mathematics in C, BLAS and LAPACK.
+"""Find the addresses that compiled code calls: Python, NumPy, C's math, BLAS and LAPACK.
 
-Machine code is kept on disk and used again by other processes, so it names what it needs and the
+Machine code is kept on disk and used by other processes, so it refers to functions by name, and the
 addresses are filled in when it is loaded. BLAS and LAPACK are SciPy's, which is loaded only for
 code that declares one of their functions; they take 32-bit integers, all arguments by reference.
 """
@@ -20,7 +20,7 @@ import numpy as np
 from simpleautodiff.values.functions import optional
 
 FLOAT64_SYMBOL, FLOAT32_SYMBOL = "numpy.float64", "numpy.float32"  # the dtypes, as symbols
-OUT = "python.out"  # the word, as Python passes it with what is given by that name
+OUT = "python.out"  # the interned string, as Python passes the keyword
 _OBJECTS = {
     OUT: sys.intern("out"),
     "PyFloat_Type": float,
@@ -32,9 +32,9 @@ _OBJECTS = {
     "numpy.int64": np.dtype(np.int64),
     "numpy.bool": np.dtype(np.bool_),
 }
-_NUMPY = {"PyArray_Scalar": 60, "PyArray_New": 93}  # places in NumPy's C API, which never change
+_NUMPY = {"PyArray_Scalar": 60, "PyArray_New": 93}  # indices in NumPy's C API, which never change
 _MATHEMATICS = {"linux": "libm.so.6", "darwin": "libSystem.B.dylib", "win32": "ucrtbase"}
-_OTHERWISE_NAMED = {"maxnum": "fmax", "minnum": "fmin"}  # LLVM's word -> the C library's
+_OTHERWISE_NAMED = {"maxnum": "fmax", "minnum": "fmin"}  # LLVM's name -> the C library's
 
 _DECLARED = re.compile(r"^declare\b[^@\n]*@([\w.]+)\(|^@([\w.]+) = external\b", re.MULTILINE)
 _INTRINSIC = re.compile(r"llvm\.(\w+)\.(?:v\d+)?(f64|f32)(?:\..*)?")
@@ -43,7 +43,7 @@ _INTRINSIC = re.compile(r"llvm\.(\w+)\.(?:v\d+)?(f64|f32)(?:\..*)?")
 def find_declared(ir: str) -> list[str]:
     r"""Return the names that a module declares and does not define.
 
-    LLVM's own functions of numbers may become calls of the C library, whose name is given then.
+    LLVM's intrinsics may become calls of the C library; then that name is returned.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def _called_for(intrinsic: str) -> str:
 
 
 def addresses(names: Iterable[str]) -> dict[str, int]:
-    """Return where each name is in this process.
+    """Return the address of each name in this process.
 
     Examples
     --------

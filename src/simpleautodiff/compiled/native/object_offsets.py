@@ -1,9 +1,9 @@
-"""Where Python and NumPy keep things inside their objects, measured on known ones.
+"""Find the offsets of fields in Python's and NumPy's objects, by measuring known ones.
 
-Compiled code reads a float, a tuple or an array without a call. The distances differ between
-versions and builds of Python, so none is written down: each is computed from the sizes that Python
-tells and then compared with what known objects hold. Where that fails, `UnknownLayoutError` is
-raised: Python reads the arguments, and calls code that has no entry.
+Compiled code reads a float, a tuple or an array without a call. The offsets differ between versions
+and builds of Python, so none is hard-coded: each is computed from sizes that Python reports and
+then compared with the contents of known objects. If that fails, `UnknownLayoutError` is raised:
+then Python reads the arguments, and calls code that has no entry.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ _WORD = ctypes.sizeof(ctypes.c_void_p)
 
 
 class UnknownLayoutError(Exception):
-    """Objects are not as expected; what is called must go through Python."""
+    """The layout of objects is not as expected; calls must go through Python."""
 
 
 class ObjectLayout(NamedTuple):
-    """Distances in bytes from the beginning of an object."""
+    """Offsets in bytes from the beginning of an object."""
 
-    kind: int  # of any object, its type
-    holders: int  # how many references there are to it
-    float64: int  # of a float, its value; and of a np.float64
-    float32: int  # of a np.float32
+    kind: int  # of any object: its type
+    holders: int  # of any object: its reference count
+    float64: int  # of a float or a np.float64: its value
+    float32: int  # of a np.float32: its value
     length: int  # of a tuple or a list, how many items it has
-    items: int  # of a tuple, the first item
+    items: int  # of a tuple: its first item
     table: int  # of a list, where its items are
-    data: int  # of an array, what follows
+    data: int  # of an array: this and the following
     nd: int
     shape: int
     dtype: int
@@ -42,7 +42,7 @@ class ObjectLayout(NamedTuple):
 
 @cache
 def layout() -> ObjectLayout:
-    """Return the distances in this Python with this NumPy.
+    """Return the offsets in this Python with this NumPy.
 
     Examples
     --------
@@ -72,9 +72,9 @@ def layout() -> ObjectLayout:
 
 
 def is_known() -> bool:
-    """Tell whether compiled code can look into Python's objects here.
+    """Tell whether compiled code can read Python's objects here.
 
-    It cannot where each thread counts its references for itself: Python without its lock.
+    It cannot in free-threaded Python, where each thread counts its own references.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def is_known() -> bool:
 
 
 class _Array(ctypes.Structure):
-    """What follows the head of an array: PyArrayObject_fields of NumPy's C interface."""
+    """The fields after the head of an array: PyArrayObject_fields of NumPy's C API."""
 
     _fields_ = (
         ("data", ctypes.c_void_p),
@@ -107,7 +107,7 @@ def _word(of: Any, at: int) -> int:
 
 
 def _kind(head: int) -> int:
-    """Return where in its head an object keeps its type: the one place that holds for all."""
+    """Return the offset of the type in the head of an object: the only one that fits all."""
     known = (2.5, (1, 2), np.zeros(1), "text")
     places = [at for at in range(0, head, _WORD) if all(_word(x, at) == id(type(x)) for x in known)]
     if len(places) != 1:
@@ -116,7 +116,7 @@ def _kind(head: int) -> int:
 
 
 def _holders(head: int) -> int:
-    """Return where in its head an object counts its references: the number that grows with them."""
+    """Return the offset of the reference count: the number that grows with references."""
     seen: Any = [float(2.5 * len("ab"))]
     before = [_word(seen[0], at) for at in range(0, head, _WORD)]
     seen.extend(seen * 3)
@@ -129,10 +129,10 @@ def _holders(head: int) -> int:
 
 @cache
 def reusable() -> bool:
-    """Tell whether a result that nobody holds any more may be filled again.
+    """Tell whether a result that nothing refers to any more may be reused.
 
-    So it is where one thread runs at a time, and a tuple is its size and its items: from Python
-    3.14 on it also keeps its hash.
+    It may if one thread runs at a time, and a tuple is only its size and its items: from Python
+    3.14 on it also stores its hash.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Large batches: functions of their examples that run without Python's lock, in several threads.
+"""Run large batches in several threads, without Python's lock.
 
-A kernel is a compiled function `void kernel(i64 start, i64 stop, ptr arguments)` that does the
+A kernel is a compiled function `void kernel(i64 start, i64 stop, ptr arguments)` that computes the
 rows from `start` to `stop`, which must not depend on each other.
 """
 
@@ -12,18 +12,18 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
-BatchCall = Callable[[int, int, int], None]  # first row, row after the last, address of arguments
+BatchFunction = Callable[[int, int, int], None]  # first row, end, address of arguments
 
 _kernel = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 
-def batch_call(address: int) -> BatchCall:
-    """Return a kernel as a function; who calls it keeps the code and the arguments alive."""
+def batch_call(address: int) -> BatchFunction:
+    """Return a kernel as a function; the caller keeps the code and the arguments alive."""
     return _kernel(address)
 
 
 def run_threads(
-    kernel: BatchCall, rows: int, arguments: int, threads: int = 1, step: int = 1
+    kernel: BatchFunction, rows: int, arguments: int, threads: int = 1, step: int = 1
 ) -> None:
     """Run a kernel on all rows, cut into one part for each thread.
 
@@ -32,11 +32,11 @@ def run_threads(
     kernel
         What `batch_call` returns.
     rows, arguments : int
-        How many rows, and where the kernel finds its arguments.
+        The number of rows, and the address of the arguments.
     threads : int
         How many threads share the work.
     step : int
-        Parts begin at multiples of it, as those of vectors must.
+        Parts begin at multiples of it, as vectors require.
 
     Examples
     --------
@@ -59,5 +59,5 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="simpleautodiff")
 
 
-if hasattr(os, "register_at_fork"):  # the threads of a pool do not come along
+if hasattr(os, "register_at_fork"):  # a forked process does not have the threads of a pool
     os.register_at_fork(after_in_child=_pool.cache_clear)

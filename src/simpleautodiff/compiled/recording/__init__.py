@@ -1,1 +1,1 @@
-"""A function becomes a program: it runs once on symbols."""
+"""Record a function as a program, by running it once on symbols."""

@@ -1,7 +1,7 @@
 """The level on which one step of a loop is recorded, above all others.
 
-Whatever is used in the step and is lower (nodes of a derivative, batches, symbols of the function
-around) becomes an argument of the program, so that the program can be run on any level.
+Values of lower levels that the step uses (nodes of a derivative, batches, symbols of the enclosing
+function) become arguments of the program, so that the program can be run on any level.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import map_leaves, matching_leaves
 
-WAYS = 16  # through a step that is recorded with all of them
+WAYS = 16  # paths through a step that are all recorded, at most
 
 
 @final
 class BodyLevel(SymbolLevel):
-    """The level of one step of a loop; its program is replayed, so it has derivatives."""
+    """The level of one step of a loop; its program is replayed, so that it has derivatives."""
 
-    selects = True  # `cond` computes both ways and chooses, as the next step may go the other
+    selects = True  # `cond` computes both branches, as the next step may take the other
 
     def __init__(self, estimates: Estimates, precise: bool) -> None:
         super().__init__(precise=precise, estimates=estimates)
-        self._way: list[bool] | None = None  # how decisions are made, if every way is gone
-        self._decisions: dict[Any, Any] = {}  # the conditions that were asked on this way
+        self._way: list[bool] | None = None  # the decisions of this path, if any
+        self._decisions: dict[Any, Any] = {}  # the conditions on this path
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
-        """Run a row, with what is lower as an argument; it is kept as it is, with its rules."""
+        """Run a row, with values of lower levels as arguments; the row keeps its rules."""
         return self.run_row(primitive, self._take_in(args))
 
     def answer(self, function: Any, args: Any, kwargs: Any) -> Any:
@@ -44,7 +44,7 @@ class BodyLevel(SymbolLevel):
         return super().answer(function, self._take_in(tuple(args)), self._take_in(kwargs))
 
     def guard(self, truth: Any, number: int | None = None) -> bool:
-        """Let the code go by a bool, which has to be the same in every step."""
+        """Let the code branch on a bool, which has to be the same in every step."""
         if number is not None:
             raise not_recorded("an integer by which a step of a loop goes")
         if self._way is None or not isinstance(truth, Symbol):
@@ -54,11 +54,11 @@ class BodyLevel(SymbolLevel):
         return self._way[at] if at < len(self._way) else True
 
     def go_every_way(self, f: Callable[[], Any]) -> Any:
-        """Run a function for every way that its decisions may go; choose among what it gives."""
+        """Run a function for every path that its decisions allow; select among the results."""
         return self._go_on(f, [], iter(range(WAYS)))
 
     def _go_on(self, f: Callable[[], Any], way: list[bool], runs: Iterator[int]) -> Any:
-        """Go all ways that begin like this one."""
+        """Run all paths that begin with these decisions."""
         if next(runs, None) is None:
             raise not_recorded(f"a step of a loop with more than {WAYS} ways through it")
         self._way, self._decisions = way, {}
@@ -73,7 +73,7 @@ class BodyLevel(SymbolLevel):
         return made
 
     def capture(self, x: Any) -> Symbol:
-        """Return what stands here for a value of a lower level: a further argument."""
+        """Return the symbol of a value of a lower level: a further argument."""
         if id(x) not in self.captured:
             self.captured[id(x)] = x, self.input(find_example(x))
         return self.captured[id(x)][1]
@@ -96,7 +96,7 @@ class BodyLevel(SymbolLevel):
 
 
 def find_example(x: Any) -> Any:
-    """Return the number or array of a node, as it is in this call; of a batch, its first one."""
+    """Return the number or array of a node in this call; for a batch, its first example."""
     batches, x = 0, unwrapped(x)
     while isinstance(x, Traced):
         batches += type(x) is Batch

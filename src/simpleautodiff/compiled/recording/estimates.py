@@ -1,8 +1,8 @@
-"""Whether the numbers that symbols have while a program is recorded are those of the call at hand.
+"""Track whether symbols have the true numbers of this call while a program is recorded.
 
-A loop is recorded by one step of it, and running all the others would take long. So its results
-are given the numbers of the first step, which have the right shapes and dtypes, as long as nothing
-is decided by them. Where something is, the function is recorded once more with the true numbers.
+A loop is recorded by one of its steps, and running all the others would take long. So its results
+are given the numbers of the first step, which have the right shapes and dtypes, as long as no
+decision depends on them. If one does, the function is recorded again with the true numbers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 class NumbersNeeded(BaseException):
-    """What `jit` is told if code goes by a number that was estimated."""
+    """Raised to tell `jit` that code branches on an estimated number."""
 
 
 @dataclass(slots=True)
@@ -22,11 +22,11 @@ class Estimates:
     made: bool = False
 
     def estimate(self) -> bool:
-        """Tell whether numbers may be estimated, which they then are."""
+        """Tell whether numbers may be estimated; if so, note that they are."""
         self.made = self.made or self.allowed
         return self.allowed
 
     def check(self) -> None:
-        """Ask for the true numbers, if some are estimated: something is decided by them."""
+        """Ask for the true numbers if some are estimated, as a decision depends on them."""
         if self.made:
             raise NumbersNeeded

@@ -1,8 +1,8 @@
-"""Running a function on symbols: what is done to them is recorded as a program.
+"""Run a function on symbols, and record what is done to them as a program.
 
-A symbol stands for a number or an array that will be another one at every call. Which way the code
-went for the numbers of the call at hand is recorded as a *guard*, a bool that has to be the
-same at every call that uses the program.
+A symbol stands for a number or an array that differs from call to call. Which branch the code took
+for the numbers of this call is recorded as a *guard*, a bool that has to be the same at every call
+that uses the program.
 
 Transformations stand above: `grad(f)` run on symbols computes with nodes whose values are symbols,
 so the program contains the sweep.
@@ -39,11 +39,14 @@ from simpleautodiff.rules.restating import find_value_alone
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import map_leaves
 
+_NO_NAMES: dict[str, Any] = {}  # arguments by name, of most steps
+_new_line: Any = tuple.__new__  # which takes half the time of the named tuple's own
+
 
 class SymbolLevel(OpaqueLevel):
     """The level of symbols: it computes with the values of this call, and records each step."""
 
-    selects = False  # whether `cond` computes both ways, and chooses
+    selects = False  # whether `cond` computes both branches, and selects
 
     def __init__(
         self,
@@ -57,49 +60,53 @@ class SymbolLevel(OpaqueLevel):
         super().__init__()
         self.estimates = estimates or Estimates()
         self.restart()
-        self.record_batched = record_batched  # how a function of a batch becomes one step
-        self.rows = rows  # the program is of one row among many, so no code can go by a number
+        self.record_batched = record_batched  # records a batched function as one step
+        self.rows = rows  # the program is of one example of a batch: code cannot branch on numbers
         self.precise = precise
         self.threads = threads
         self.tier = tier
 
     def restart(self) -> None:
-        """Begin anew: nothing has been recorded."""
+        """Start again with nothing recorded."""
         self.lines: list[Line] = []
         self.guards: list[Guard] = []
         self.captured: dict[
             int, tuple[Symbol, Symbol]
-        ] = {}  # symbols of an outer function, and what stands for each here
-        self._pinned: set[Ref] = set()  # masks that calls have in common
+        ] = {}  # symbols of an outer function, with their symbols here
+        self._pinned: set[Ref] = set()  # masks that must be the same at every call
         self._asked: dict[int, bool] = {}
 
     def input(self, value: Any) -> Symbol:
-        """Begin the program: an argument of the function."""
+        """Add an argument of the function to the program."""
         return self.record(None, (), {}, value)
 
     def record(self, what: Any, args: tuple[Any, ...], kwargs: Any, value: Any) -> Symbol:
-        """Take note of a step."""
+        """Record a step."""
         self._check_open()
         args = tuple([self._as_argument(arg) for arg in args])
         if type(value) is int:
-            value = float(value)  # math.floor(x), which may be nan at another call
+            value = float(value)  # math.floor(x), which may be nan in another call
         if type(value) is float:
-            return self.single(Line(what, args, kwargs, (), FLOAT64_DTYPE), value)
+            return self.single(what, args, value, kwargs)
         symbol = Symbol()
         symbol.level, symbol.concrete, symbol.place = self, value, Ref(len(self.lines))
-        shape, dtype = getattr(value, "shape", ()), _dtype(value)
+        symbol.shape = shape = getattr(value, "shape", ())
+        symbol.dtype = dtype = _dtype(value)
         where = cite_line() if _is_seldom_compiled(what) else ""
         self.lines.append(Line(what, args, kwargs, shape, dtype, where))
         return symbol
 
-    def single(self, line: Line, value: float) -> FloatSymbol:
-        """Take note of a step that gives one of Python's own numbers."""
-        self._check_open()
-        symbol = FloatSymbol()
+    def single(
+        self, what: Any, args: tuple[Any, ...], value: float, kwargs: Any = _NO_NAMES
+    ) -> FloatSymbol:
+        """Record a step that returns a Python number."""
+        if not self.open:
+            self._check_open()
+        symbol, lines = FloatSymbol(), self.lines
         symbol.level = self
         symbol.concrete = value
-        symbol.place = Ref(len(self.lines))
-        self.lines.append(line)
+        symbol.place = Ref(len(lines))
+        lines.append(_new_line(Line, (what, args, kwargs, (), FLOAT64_DTYPE, "")))
         return symbol
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
@@ -107,10 +114,11 @@ class SymbolLevel(OpaqueLevel):
         return self.run_row(*find_value_alone(primitive, args))
 
     def run_row(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
-        """Run a row that is kept as it is."""
+        """Run a row that is recorded unchanged."""
         if primitive.name in _INDEXED:
             k = _INDEXED[primitive.name]
-            args = (*args[:k], map_leaves(self._pin_mask, args[k]), *args[k + 1 :])
+            if type(args[k]) not in _LEAVES:
+                args = (*args[:k], map_leaves(self._pin_mask, args[k]), *args[k + 1 :])
         numbers = tuple([self._concrete(arg) for arg in args])
         value = evaluate(primitive, numbers)
         if primitive is _WHERE:
@@ -120,19 +128,19 @@ class SymbolLevel(OpaqueLevel):
     def map_examples(
         self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int
     ) -> Any:
-        """Record a batched function as one step, its own program inside; None if that cannot be."""
+        """Record a batched function as one step with its own program; None if impossible."""
         if self.record_batched is None:
             return None
         return self.record_batched(self, f, leaves, axes, rebuild, size)
 
     def mark_structural_zeros(self, array: Any) -> Symbol:
-        """Record a constant array whose zeros are zeros by structure: a seed of a sweep."""
+        """Record a constant array whose zeros are structural zeros: a seed of a sweep."""
         index = np.nonzero(array)
         scatter = TABLE["scatter"]
         return self.record(scatter, (array[index], index, array.shape), {}, array)
 
     def elementwise(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """Apply a function of single numbers that has no derivative."""
+        """Apply an elementwise function that has no derivative."""
         return self.answer(function, args, {})
 
     def answer(self, function: Any, args: Any, kwargs: Any) -> Any:
@@ -142,7 +150,7 @@ class SymbolLevel(OpaqueLevel):
         if function in _BY_MASK and isinstance(args[0], Symbol):
             return function(self.pin(np.not_equal(args[0], 0)), *args[1:], **kwargs)
         value = function(*self._concrete(args), **self._concrete(kwargs))
-        args, kwargs = tuple(args), map_leaves(self._as_argument, kwargs)
+        args, kwargs = tuple(args), map_leaves(self._as_argument, kwargs) if kwargs else {}
         if not isinstance(value, tuple):
             return self.record(function, args, kwargs, value)
         whole = self.record(function, args, kwargs, value)
@@ -151,11 +159,11 @@ class SymbolLevel(OpaqueLevel):
         )
 
     def guard(self, truth: Any, number: int | None = None) -> bool:
-        """Let the code go by a bool, or by an integer, and note that it did."""
+        """Let the code branch on a bool, or use an integer, and record a guard for it."""
         return self.note_guard(truth, number)
 
     def note_guard(self, truth: Any, number: int | None = None) -> bool:
-        """Note that what is recorded is right if a bool is what it is now."""
+        """Record a guard: the program is valid while a bool has its current value."""
         if not isinstance(truth, Symbol):
             return bool(truth)
         self._check_open()
@@ -169,7 +177,7 @@ class SymbolLevel(OpaqueLevel):
         return expected
 
     def pin(self, mask: Any) -> Any:
-        """Return a mask as it is in this call; calls with another one are recorded anew."""
+        """Return a mask with its value in this call; calls with another one are recorded again."""
         held: Any = mask.concrete
         if (place := self._own(mask).place) in self._pinned:
             return held
@@ -178,7 +186,7 @@ class SymbolLevel(OpaqueLevel):
         return held
 
     def _pin_mask(self, part: Any) -> Any:
-        """Return an argument of an index: how many elements a mask selects must be known."""
+        """Return a part of an index, with a mask pinned: its count of elements must be known."""
         return self.pin(part) if isinstance(part, Symbol) and part.dtype.kind == "b" else part
 
     def _check_open(self) -> None:
@@ -191,21 +199,24 @@ class SymbolLevel(OpaqueLevel):
             )
 
     def _concrete(self, tree: Any) -> Any:
-        """Return the numbers of this call in place of symbols."""
-        if isinstance(tree, Symbol):
-            return tree.concrete
-        if type(tree) in _LEAVES:
+        """Replace symbols by the numbers of this call."""
+        kind = type(tree)
+        if kind in _LEAVES:
             return tree
+        if kind is Symbol or kind is FloatSymbol:
+            return tree.concrete
+        if kind is tuple or kind is list:
+            return kind([self._concrete(part) for part in tree])
         return map_leaves(lambda leaf: leaf.concrete if isinstance(leaf, Symbol) else leaf, tree)
 
     def _as_argument(self, arg: Any) -> Any:
-        """Return an argument as the program keeps it: of this level, and nobody changes it."""
+        """Return an argument as the program stores it: on this level, protected from changes."""
         kind = type(arg)
-        if kind is float or kind is int:
+        if kind in _NUMBERS:
             return arg
-        if isinstance(arg, Symbol):
-            return self._own(arg).place
-        if isinstance(arg, Traced):
+        if kind is Symbol or kind is FloatSymbol:
+            return arg.place if arg.level is self else self._own(arg).place
+        if issubclass(kind, Traced):
             raise not_recorded("a node of another derivative")
         if kind is np.ndarray:
             return native(arg) if not arg.dtype.isnative else arg.copy()
@@ -241,7 +252,7 @@ class SymbolLevel(OpaqueLevel):
 
 
 def _with_inputs_first(recorded: RecordedProgram, more: int) -> RecordedProgram:
-    """Put arguments that were met on the way before all other lines."""
+    """Move arguments that were added later before all other lines."""
     lines = recorded.lines
     order = sorted(range(len(lines)), key=lambda place: lines[place].what is not None)
     of = {old: Ref(new) for new, old in enumerate(order)}
@@ -256,7 +267,7 @@ def _with_inputs_first(recorded: RecordedProgram, more: int) -> RecordedProgram:
 
 
 def _is_seldom_compiled(what: Any) -> bool:
-    """Tell whether a report may have to say where a step was asked for."""
+    """Tell whether a report may have to cite the source line of a step."""
     if isinstance(what, Primitive):
         return what.arrays and what.name not in _OFTEN_COMPILED
     return what is not None and not isinstance(what, np.ufunc) and what is not operator.getitem
@@ -275,17 +286,21 @@ _WHERE = TABLE["where"]
 
 
 def _in_common_kind(value: Any, x: Any, y: Any) -> Any:
-    """Return what was chosen of x and y in the dtype of both: another call may choose the other."""
-    if type(x) is type(y) or np.ndim(value):
+    """Return the choice between x and y in their common dtype: another call may differ."""
+    if type(x) is type(y) or isinstance(value, np.ndarray):
         return value
+    if {type(x), type(y)} == _PYTHON_NUMBERS:
+        return float(value)
     number = np.result_type(x, y).type(value)
     return number if hasattr(x, "dtype") or hasattr(y, "dtype") else number.item()
 
 
-_LEAVES = {float, int, bool, np.ndarray, type(None), slice, str, np.float64}
+_NUMBERS = {float, int, bool, type(None), np.float64}
+_PYTHON_NUMBERS = {float, int}
+_LEAVES = {*_NUMBERS, np.ndarray, slice, str}
 _BY_NUMBERS = {np.unique, np.extract, np.compress}
 _BY_MASK = {np.nonzero, np.flatnonzero, np.argwhere}
-_INDEXED = {"getitem": 1, "set_item": 2, "scatter": 1}  # which argument is an index
+_INDEXED = {"getitem": 1, "set_item": 2, "scatter": 1}  # the position of the index
 
 
 def _dtype(value: Any) -> Any:
@@ -296,4 +311,4 @@ def _dtype(value: Any) -> Any:
     try:
         return np.result_type(value)
     except TypeError:
-        return None  # a tuple, or what else a function may give
+        return None  # a tuple, or another kind of result

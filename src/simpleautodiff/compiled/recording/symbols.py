@@ -1,7 +1,7 @@
-"""Symbols: numbers and arrays that will be others at every call.
+"""Symbols: numbers and arrays that differ from call to call.
 
-While a program is recorded a symbol also has a number, that of the call at hand, so that ordinary
-Python code can go its way. Its level takes notes of what is done to it.
+While a program is recorded a symbol also has the number of this call, so that ordinary Python code
+can run. Its level records what is done to it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from simpleautodiff.arrays.batch.opaque import Opaque
-from simpleautodiff.compiled.recording.trace_program import Line, Ref
+from simpleautodiff.arrays.batch.opaque import OPERATIONS_WITHOUT_SLOPE, Opaque
+from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import apply
+from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import LostDerivativeError, TraceError, cite_line
 from simpleautodiff.rules.array.indexing import getitem
@@ -29,30 +30,22 @@ GETITEM = getitem.primitive  # type: ignore[attr-defined]
 
 
 class NotRecordedError(TraceError):
-    """What a function does cannot be recorded as a program; it can be run as it is."""
+    """A function cannot be recorded as a program; it can be run without being compiled."""
 
 
 class LostSymbolError(NotRecordedError, LostDerivativeError):
-    """A symbol would be put into an array that NumPy made: those can be made otherwise."""
+    """A symbol would be stored in an array that NumPy made; those can be replaced."""
 
 
 class Symbol(Opaque):
-    """A number or an array that will be another one at every call."""
+    """A number or an array that differs from call to call."""
 
-    __slots__ = ("concrete", "place")
+    __slots__ = ("concrete", "dtype", "place", "shape")
     level: SymbolLevel
-    concrete: Any  # its number at this call
+    concrete: Any  # its value in this call
     place: Ref  # the line of the program that computes it
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape, which is the same at every call."""
-        return getattr(self.concrete, "shape", ())
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype."""
-        return np.result_type(self.concrete)
+    shape: tuple[int, ...]  # which is the same at every call, as is the dtype
+    dtype: Any
 
     @property
     def can_decide(self) -> bool:
@@ -60,7 +53,7 @@ class Symbol(Opaque):
         return not self.level.rows
 
     def plainly(self) -> Symbol:
-        """Return the symbol itself: it has no number to go by."""
+        """Return the symbol itself: it has no plain number."""
         return self
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
@@ -72,7 +65,7 @@ class Symbol(Opaque):
 
     def __bool__(self) -> bool:
         if self.shape and self.concrete.size != 1:
-            return bool(self.concrete)  # NumPy's own complaint
+            return bool(self.concrete)  # NumPy raises its own error
         return self.level.guard(self)
 
     def __int__(self) -> int:
@@ -82,7 +75,7 @@ class Symbol(Opaque):
         return self._as_whole(operator.index(self.concrete))
 
     def _as_whole(self, number: int) -> int:
-        """Return the integer of this call; calls with another one are recorded anew."""
+        """Return the integer of this call; calls with another one are recorded again."""
         whole = self if self.dtype.kind in "biu" else np.trunc(self)
         self.level.guard(whole == number, number)
         return number
@@ -95,7 +88,7 @@ class Symbol(Opaque):
         raise not_recorded("complex(x)")
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.dtype.kind == "b":  # as the index of a plain array
+        if self.dtype.kind == "b":  # it is the index of a plain array
             return np.array(self.level.pin(self), *args, **kwargs)
         way = "functions of NumPy, which take x as it is"
         raise LostSymbolError(str(not_recorded("np.asarray(x)", way)))
@@ -115,33 +108,35 @@ class Symbol(Opaque):
 
 @final
 class FloatSymbol(Symbol):
-    """A symbol that stands for one of Python's own numbers, with their quick ways."""
+    """A symbol that stands for a Python number, with fast paths for operators."""
 
     __slots__ = ()
     array_like = False
+    shape = ()
+    dtype = FLOAT64_DTYPE
 
     def lift_integer(self, number: int) -> Any:
         """Return an integer as a float."""
         return float(number)
 
     def zeros(self) -> Any:
-        """Return the 0 of its kind."""
+        """Return the 0 of its type."""
         return 0.0
 
     def __index__(self) -> int:
-        return int(self)  # math.floor(x): the function itself has used it as an index before
+        return int(self)  # math.floor(x): the function itself has already used it as an index
 
 
 engine.scalars.add(FloatSymbol)
 
 
 def not_recorded(what: str, instead: str = "") -> NotRecordedError:
-    """Return the error of what cannot be recorded, with another way to say it."""
+    """Return the error for what cannot be recorded, with an alternative."""
     way = f"; use {instead}" if instead else ""
     return NotRecordedError(f"{what} cannot be recorded{way}{cite_line()}")
 
 
-# The quick ways of Python's operators. ------------------------------------------------------------
+# Fast paths of Python's operators. ------------------------------------------------------------
 
 
 def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) -> Any:
@@ -155,6 +150,8 @@ def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) 
             number = other.concrete
         elif kind is float or kind is int:
             number = other
+        elif kind is Node:
+            return NotImplemented  # the node has a short way of its own
         else:
             return apply(primitive, *((other, self) if swapped else (self, other)))
         try:
@@ -167,9 +164,30 @@ def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) 
             )
         mine, theirs = self.place, number if number is other else other.place
         args = (theirs, mine) if swapped else (mine, theirs)
-        return self.level.single(Line(primitive, args, _NOTHING, (), FLOAT64_DTYPE), value)
+        return self.level.single(primitive, args, value)
 
     return method
+
+
+def _quick_plain(function: Any, otherwise: Any) -> Any:
+    """Return a comparison, or what is done to bools, that has a short way for single numbers."""
+
+    def method(self: Symbol, other: Any) -> Any:
+        kind = type(other)
+        if kind is FloatSymbol or kind is Symbol:
+            number = other.concrete if other.level is self.level else None
+        else:
+            number = other if kind is float or kind is int else None
+        if number is None:
+            return otherwise(self, other)
+        value = function(self.concrete, number)
+        return self.level.record(function, (self, other), _NOTHING, value)
+
+    return method
+
+
+def _invert(self: Symbol) -> Any:
+    return self.level.record(np.invert, (self,), _NOTHING, np.invert(self.concrete))
 
 
 _NOTHING: dict[str, Any] = {}
@@ -186,7 +204,7 @@ def _quick_unary(primitive: Primitive) -> Callable[[Any], Any]:
             return apply(primitive, x)
         if type(value) is not float:
             return x.level.record(primitive, (x,), _NOTHING, value)
-        return x.level.single(Line(primitive, (x.place,), _NOTHING, (), FLOAT64_DTYPE), value)
+        return x.level.single(primitive, (x.place,), value)
 
     return function
 
@@ -200,6 +218,10 @@ def _install() -> None:
     ):
         setattr(Symbol, f"__{name}__", _quick_binary(row, compute, swapped=False))
         setattr(Symbol, f"__r{name}__", _quick_binary(row, compute, swapped=True))
+    for name, function in OPERATIONS_WITHOUT_SLOPE.items():
+        method = f"__{name}__"
+        setattr(Symbol, method, _quick_plain(function, getattr(Opaque, method)))
+    setattr(Symbol, "__invert__", _invert)  # noqa: B010
     for primitive in TABLE.values():
         if primitive.arity == 1 and primitive.by_type is not None:
             quick = _quick_unary(primitive)

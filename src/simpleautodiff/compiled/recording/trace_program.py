@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from simpleautodiff.core.primitive import Primitive
+
 
 class Line(NamedTuple):
     """One step: a row, or a function of NumPy that has no derivative, and its arguments.
@@ -19,12 +21,13 @@ class Line(NamedTuple):
     kwargs: dict[str, Any]
     shape: tuple[int, ...]
     dtype: np.dtype[Any] | None
-    where: str = ""  # the source line, of what is seldom compiled
+    where: str = ""  # the source line, if it is seldom compiled
 
     @property
     def name(self) -> str:
         """The name of the row or of the function; "input" for an argument."""
-        return str(getattr(self.what, "name", getattr(self.what, "__name__", "input")))
+        what = self.what
+        return what.name if type(what) is Primitive else getattr(what, "__name__", "input")
 
 
 @final
@@ -35,9 +38,9 @@ class Ref(int):
 
 
 class Guard(NamedTuple):
-    """A bool that decided which path the code took, and the source line where it was asked for.
+    """A bool that decided which path the code took, and the source line of the decision.
 
-    If the code went by an integer, the bool says that it is `number`; of a mask, its bits.
+    If the code used an integer, the bool says that it equals `number`; for a mask, its bits.
     """
 
     place: Ref
@@ -47,20 +50,20 @@ class Guard(NamedTuple):
 
 
 class RecordedProgram(NamedTuple):
-    """What a function did: lines, the first of which are its inputs, guards, and results."""
+    """The record of a function: lines, the first of which are its inputs, guards, and results."""
 
     lines: list[Line]
     inputs: int
     guards: list[Guard]
-    outputs: list[Any]  # of each leaf of the result a `Ref`, or a constant
+    outputs: list[Any]  # a `Ref` or a constant for each leaf of the result
 
     def decisions(self, last: int) -> list[tuple[bool, int | None]]:
-        """Return which way the code went, up to one guard."""
+        """Return the outcomes of all guards up to one."""
         return [(guard.expected, guard.number) for guard in self.guards[: last + 1]]
 
 
 def places(tree: Any) -> Iterator[Ref]:
-    """Yield the places among the arguments of a line."""
+    """Yield the indices of the lines that an argument refers to."""
     if type(tree) is Ref:
         yield tree
     elif type(tree) in (tuple, list):
@@ -77,7 +80,7 @@ _TREES = {tuple, list, dict}
 
 
 def with_values(tree: Any, values: Any) -> Any:
-    """Return arguments with the values of earlier lines in their places."""
+    """Return arguments with each `Ref` replaced by the value of its line."""
     kind = type(tree)
     if kind is Ref:
         return values[tree]
@@ -96,7 +99,7 @@ def with_values(tree: Any, values: Any) -> Any:
 
 
 def native(leaf: Any) -> Any:
-    """Return a number or an array in the order of bytes of this machine."""
+    """Return a number or an array in the byte order of this machine."""
     if type(leaf) is not np.ndarray or leaf.dtype.isnative:
         return leaf
     return leaf.astype(leaf.dtype.newbyteorder("="))

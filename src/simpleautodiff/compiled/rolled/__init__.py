@@ -1,1 +1,1 @@
-"""Long programs that repeat: each body is compiled once, and called as often as it was recorded."""
+"""Long programs that repeat: each body is compiled once, and called as often as it occurs."""

@@ -1,7 +1,7 @@
-"""Views are taken where they are used: what a loop keeps for the way back is arrays, not parts.
+"""Take views again where they are used, so that a loop keeps arrays, not copies of their parts.
 
 Reverse mode needs `x[1:]` and `y[:-1]` of every step again. As results of a step they would be
-copies, one for each step; taken again from `x` and `y`, which are there anyway, they cost nothing.
+copies, one for each step; taken again from `x` and `y`, which are kept anyway, they cost nothing.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from simpleautodiff.compiled.recording.trace_program import (
 from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 
-FAR = 16  # lines from a view to where it is used, from which on it is taken again
+FAR = 16  # lines between a view and its use, from which on it is taken again
 _GETITEM, _SET_ITEM, _SCATTER, _ADD = (
     TABLE[name] for name in ("getitem", "set_item", "scatter", "add")
 )
 
 
 def take_views_late(recorded: RecordedProgram) -> RecordedProgram:
-    """Return a program in which parts of arrays are taken again where they are used later."""
+    """Return a program in which views are taken again where they are used later."""
     views = _find_views(recorded)
     lines: list[Line] = []
     of: dict[int, Ref] = {}
@@ -44,7 +44,7 @@ def take_views_late(recorded: RecordedProgram) -> RecordedProgram:
 
 
 def _find_views(recorded: RecordedProgram) -> set[int]:
-    """Return the lines that are parts of arrays which stay as they are, and are kept anyway."""
+    """Return the lines that are views of arrays which do not change, and are kept anyway."""
     lines, changed = recorded.lines, _find_changed(recorded.lines)
     found = set()
     for number, line in enumerate(lines):
@@ -58,7 +58,7 @@ def _find_views(recorded: RecordedProgram) -> set[int]:
 
 
 def _find_changed(lines: list[Line]) -> set[int]:
-    """Return the arrays whose memory others take over: written to, or added to in places."""
+    """Return the arrays whose memory is reused: written to, or added to."""
     changed: set[int] = set()
     for line in lines:
         if line.what is _SET_ITEM:

@@ -1,9 +1,9 @@
-"""Where the values of a rolled program lie, and the words that say so to the code that runs it.
+"""The memory of a rolled program, and the words that describe its calls to the code.
 
-All lies in one block of memory: numbers that differ from step to step, the arguments, and the
-results of bodies for as long as they are needed. Every call is a few words: which body, how many
-guards come before its own, and where in the block all that it takes and gives lies. The code knows
-bodies only, so another number of steps is another list of words.
+Everything is in one block of memory: numbers that differ from step to step, the arguments, and the
+results of bodies while they are needed. Every call is a few words: which body, how many guards come
+before its own, and the offsets of its arguments and results in the block. The code contains bodies
+only, so another number of steps is just another list of words.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.array.view_accesses import Shape, View, steps
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.rolled.limits import ROLLING
-from simpleautodiff.compiled.rolled.roll import lowest
+from simpleautodiff.compiled.rolled.roll import FLOAT64_DTYPE, lowest
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
     Call,
@@ -40,41 +40,42 @@ from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 
-LOOP = -1  # in place of the number of a body
-# The words of a loop: LOOP, 0, where the number of steps lies, whether there is a first one, where
-# to say whether all guards held, whether there is a next step, and how many there were, where a
-# step says whether there is a next one (or -1), whether it begins with the last row, how many words
-# move on, and how many words are inside. Then, of each word that moves on, which one, and how far.
+LOOP = -1  # the opcode of a loop, instead of the number of a body
+# The words of a loop: LOOP, 0, the addresses of the number of steps, of whether there is a first
+# one, of where to say whether all guards held, whether there is a next step, and how many there
+# were, and of where a step says whether there is a next one (or -1); then whether it begins with
+# the last row, how many words advance, and how many words are inside. Then, for each word that
+# advances, its index and its stride.
 LOOP_WORDS = 11
-_LINE = 64  # bytes that a processor moves together
+_LINE = 64  # bytes of a cache line
 
 
 class Address(int):
-    """Where something lies, and by how many bytes it moves on with every step of some loops."""
+    """An address, and by how many bytes it advances with every step of some loops."""
 
     steps: dict[int, int]
 
     @classmethod
     def moving(cls, at: int, steps: dict[int, int]) -> Address:
-        """Return an address that moves on."""
+        """Return an address that advances."""
         address = cls(at)
         address.steps = steps
         return address
 
     def plus(self, offset: int) -> Address:
-        """Return the address so many bytes later."""
+        """Return the address that many bytes later."""
         return Address.moving(self + offset, self.steps)
 
 
 class ScalarBody(NamedTuple):
-    """A body on single numbers: it takes the addresses of what it is given, and of results."""
+    """A body on single numbers: it takes the addresses of its arguments and results."""
 
     kernel: Kernel
 
     def words(
         self, given: Sequence[int], results: Sequence[int], layout: RolledLayout
     ) -> list[int]:
-        """Return what it is told at a call."""
+        """Return the words of a call."""
         return [*given, *results]
 
     def constants(self) -> list[Any]:
@@ -83,12 +84,12 @@ class ScalarBody(NamedTuple):
 
     @property
     def scratch(self) -> int:
-        """How many bytes it needs to work in."""
+        """The bytes of work memory it needs."""
         return 0
 
 
 class ArrayBody(NamedTuple):
-    """A body of loops on arrays: it takes a table of addresses, that of memory to work in first."""
+    """A body of loops on arrays: it takes a table of addresses, that of work memory first."""
 
     tasks: list[Task]
     memory: BufferLayout
@@ -96,7 +97,7 @@ class ArrayBody(NamedTuple):
     def words(
         self, given: Sequence[int], results: Sequence[int], layout: RolledLayout
     ) -> list[int]:
-        """Return what it is told at a call."""
+        """Return the words of a call."""
         plan, table = self.memory.plan, [0] * (1 + len(self.memory.table))
         table[0] = layout.scratch
         for k, constant in enumerate(plan.constants):
@@ -113,7 +114,7 @@ class ArrayBody(NamedTuple):
 
     @property
     def scratch(self) -> int:
-        """How many bytes it needs to work in."""
+        """The bytes of work memory it needs."""
         return self.memory.size
 
 
@@ -124,12 +125,12 @@ class MoveBody(NamedTuple):
 
     @property
     def scratch(self) -> int:
-        """How many bytes it needs to work in."""
+        """The bytes of work memory it needs."""
         return 0
 
 
 def make_body(program: RecordedProgram, precise: bool) -> ScalarBody | ArrayBody:
-    """Return a body as it is compiled: unrolled if it is small, in loops if not."""
+    """Return a body in the form to compile: unrolled if it is small, otherwise in loops."""
     elements = sum([math.prod(line.shape) for line in program.lines])
     program = program if precise else split_complex(program)
     kernel = unroll_if_small(program, precise) if elements <= ROLLING.scalar else None
@@ -155,13 +156,13 @@ class RolledLayout:
     words : ndarray of int64
         The calls, one after the other.
     steps : list
-        From where to where words are gone through, and lines that NumPy computes in between.
+        Ranges of words, and lines that NumPy computes in between.
     known : ndarray of uint8
-        How the block begins: numbers that are the same at every call of the program.
+        The first bytes of the block: numbers that are the same at every call.
     inputs, outputs : list
-        Where arguments and results lie: offset, dtype, shape and strides, in bytes.
+        The offset, dtype, shape and strides of each, in bytes.
     size : int
-        How many bytes the block has.
+        The bytes of the block.
     """
 
     def __init__(self, rolled: RolledProgram, precise: bool) -> None:
@@ -181,7 +182,7 @@ class RolledLayout:
             self._offsets[number] = self._take(self._bytes(number))
         self._moves: dict[Any, int] = {}
         self.steps: list[tuple[int, int] | LineCall] = []
-        self.has_loops = False  # whether words change as they are gone through
+        self.has_loops = False  # whether words change while they are processed
         self.words = np.array(self._write_calls(), np.int64)
         self.known = np.frombuffer(b"".join(self._known), np.uint8)
         self.inputs = [self.lies(rolled.view(n)) for n in range(rolled.recorded.inputs)]
@@ -193,7 +194,7 @@ class RolledLayout:
     # Memory. --------------------------------------------------------------------------------------
 
     def _take(self, size: int) -> int:
-        """Return the offset of new memory; what is short lies close together."""
+        """Return the offset of new memory; small values are packed."""
         if size >= _LINE:
             self.size = -(-self.size // _LINE) * _LINE
         begin = self.size
@@ -202,6 +203,8 @@ class RolledLayout:
 
     def _bytes(self, number: int) -> int:
         line = self.lines[number]
+        if line.dtype is FLOAT64_DTYPE and not line.shape:
+            return 8
         if line.dtype is None or line.dtype.hasobject:
             raise NotRolledError(f"{line.name} gives numbers of type {line.dtype}")
         return -(-math.prod(line.shape) * line.dtype.itemsize // 8) * 8
@@ -220,7 +223,7 @@ class RolledLayout:
                     self.constant(constant)
 
     def constant(self, number: Any) -> int:
-        """Return where a number or an array lies that is the same at every call of the program."""
+        """Return the offset of a number or an array that is the same at every call."""
         array = np.ascontiguousarray(number, None if isinstance(number, np.ndarray) else np.float64)
         content = array.tobytes()
         key = array.dtype.char, content
@@ -231,12 +234,12 @@ class RolledLayout:
         return self._constants[key]
 
     def _at(self, view: View) -> int:
-        """Return where the first element of a view lies."""
+        """Return the offset of the first element of a view."""
         dtype: Any = self.lines[view.root].dtype
         return self._place(view.root).plus(lowest(view) * int(dtype.itemsize))
 
     def _place(self, root: int) -> Address:
-        """Return where a result lies; that of a row moves on with the steps of a loop."""
+        """Return the address of a result; that of a row advances with the steps of a loop."""
         row = self.rolled.rows.get(root)
         if row is None:
             return Address.moving(self._offsets[root], {})
@@ -245,7 +248,7 @@ class RolledLayout:
         return Address.moving(whole, {**whole.steps, row.loop: step})
 
     def lies(self, view: View) -> tuple[int, Any, tuple[int, ...], tuple[int, ...]]:
-        """Return where the elements of a view are: offset, dtype, shape and strides, in bytes."""
+        """Return the offset, dtype, shape and strides of a view, in bytes."""
         dtype: Any = self.lines[view.root].dtype
         return (
             self._first(view),
@@ -257,10 +260,10 @@ class RolledLayout:
     # Calls. ---------------------------------------------------------------------------------------
 
     def _write_calls(self) -> list[int]:
-        """Write the words of all calls; memory is given back after the last call that needs it."""
+        """Write the words of all calls; memory is freed after the last call that needs it."""
         words: list[int] = []
         begin, dying = 0, self._find_deaths()
-        loops: list[tuple[LoopBegin, list[int]]] = []  # those that are not at their end
+        loops: list[tuple[LoopBegin, list[int]]] = []  # the open loops
         for k, call in enumerate(self.rolled.calls):
             if isinstance(call, LineCall):
                 self._begin(call.number)
@@ -293,7 +296,7 @@ class RolledLayout:
         return [call.body, call.guards, *body.words(given, results, self)]
 
     def _write_loop(self, loop: LoopBegin, inside: list[int]) -> list[int]:
-        """Write a loop: what `LOOP_WORDS` says, the words that move on, and those inside."""
+        """Write a loop: its head (see `LOOP_WORDS`), the words that advance, and those inside."""
         moving = [
             (at, word.steps[loop.loop])
             for at, word in enumerate(inside)
@@ -307,7 +310,7 @@ class RolledLayout:
         return [*head, *[number for pair in moving for number in pair], *inside]
 
     def _begin(self, root: int) -> None:
-        """Give memory to a result, if it has none."""
+        """Allocate memory for a result, if it has none."""
         root = self._whole(root)
         if root not in self._offsets:
             size = self._bytes(root)
@@ -331,7 +334,7 @@ class RolledLayout:
         return [self._moves[key], 0, self._first(to), source]
 
     def _first(self, view: View) -> int:
-        """Return where the element lies whose indices are all 0."""
+        """Return the offset of the element whose indices are all 0."""
         dtype: Any = self.lines[view.root].dtype
         return self._place(view.root).plus(view.offset * int(dtype.itemsize))
 
@@ -345,14 +348,14 @@ class RolledLayout:
         """Return, for each call, the results that nothing needs after it."""
         last: dict[int, int] = {}
         first: dict[int, int] = {}
-        begun: list[int] = []  # the loops that are not at their end
+        begun: list[int] = []  # the open loops
         for k, call in enumerate(self.rolled.calls):
             for root in map(self._whole, _roots(call, self.rolled)):
                 first.setdefault(root, k)
                 last[root] = k
             if isinstance(call, LoopBegin):
                 begun.append(k)
-            elif isinstance(call, LoopEnd):  # what was there before is needed in every step
+            elif isinstance(call, LoopEnd):  # results from before the loop are needed in every step
                 begin = begun.pop()
                 last |= {root: k for root, at in last.items() if at > begin > first[root]}
         for root in self.rolled.constants:
@@ -388,7 +391,7 @@ def _roots(call: Call, rolled: RolledProgram) -> Iterable[int]:
 
 
 def constant_view(array: Any) -> View:
-    """Return how the elements of a constant lie."""
+    """Return the view of the elements of a constant."""
     return View(-1, array.shape, 0, steps(array.shape))
 
 
@@ -398,7 +401,7 @@ def move_loop(shape: Shape, by: Shape, dtype: Any) -> Loop:
 
 
 def _move_loop(adds: bool, shape: Shape, to: Shape, by: Shape, dtype: Any) -> Loop:
-    """Return the loop that moves elements; buffer 0 is where they go, 1 where they come from."""
+    """Return the loop that moves elements, from buffer 1 to buffer 0."""
     letter = dtype_letter(dtype) or ""
     flat, loads = ScalarProgram(), [Access(1, letter, 0, by)]
     value = flat.input(letter)

@@ -1,12 +1,14 @@
-"""What is the same in two lines of a recorded program, and what may differ from step to step.
+"""Compare lines of a recorded program: what is the same, and what may differ between steps.
 
 Two lines are of one kind if they do the same to arguments of the same shapes. Numbers among the
-arguments may differ (`x * table[t]`), and so may the place of an index (`x[t]`): lines that differ
-in nothing else can be one line of a body that is called with another number, or another address.
+arguments may differ (`x * table[t]`), and so may the position of an index (`x[t]`): lines that
+differ in nothing else can be one line of a body that is called with another number, or another
+address.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,21 +19,22 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 
-INDEX = {"getitem": 1, "set_item": 2, "scatter": 1}  # which argument says where
-_PASSED = {np.dtype(np.float64), np.dtype(np.bool_)}  # numbers that a body can be given
-_OF_INTEGERS = {"add", "sub", "mul", "div"}  # rows that take an integer as the float it is
+INDEX = {"getitem": 1, "set_item": 2, "scatter": 1}  # the position of the index argument
+_PASSED = {np.dtype(np.float64), np.dtype(np.bool_)}  # numbers that a body can take
+_REFS = {Ref}
+_OF_INTEGERS = {"add", "sub", "mul", "div"}  # rows that convert an integer to a float
 
 
 class LineKinds(NamedTuple):
-    """What is known of each line of a program."""
+    """The kind of each line of a program."""
 
     symbols: Any  # a number for each line, the same for lines of one kind
-    refs: list[list[int]]  # the lines that each needs, in the order of its arguments
+    refs: list[Sequence[int]]  # the lines that each line needs, in the order of its arguments
     free: list[tuple[int, ...]]  # which arguments may differ between lines of one kind
 
 
 def find_kinds(lines: list[Line]) -> LineKinds:
-    """Return what kind each line is of.
+    """Return the kind of each line.
 
     Examples
     --------
@@ -44,15 +47,26 @@ def find_kinds(lines: list[Line]) -> LineKinds:
     [0, 1, 2, 1, 2, 3, 4]
     """
     numbers: dict[Any, int] = {}
-    types = [numbers.setdefault((line.shape, line.dtype), len(numbers)) for line in lines]
+    types: list[int] = []
     known: dict[Any, int] = {}
-    symbols, refs, free = [], [], []
-    for line, type_ in zip(lines, types, strict=True):
+    symbols: list[int] = []
+    refs: list[Sequence[int]] = []
+    free: list[tuple[int, ...]] = []
+    for line in lines:
+        what, args, kwargs, shape, dtype, _ = line
+        type_ = numbers.setdefault((shape, dtype), len(numbers))
+        types.append(type_)
+        if not kwargs and {*map(type, args)} == _REFS:  # as of most lines
+            key: Any = what, type_, *[types[arg] for arg in args]
+            symbols.append(known.setdefault(key, len(known)))
+            refs.append(args)
+            free.append(())
+            continue
         needed: list[int] = []
         described: list[Any] = []
         varies: list[int] = []
-        passed = line.dtype in _PASSED
-        for arg in line.args:
+        passed = dtype in _PASSED
+        for arg in args:
             if type(arg) is Ref:
                 needed.append(arg)
                 described.append(types[arg])
@@ -60,14 +74,14 @@ def find_kinds(lines: list[Line]) -> LineKinds:
             else:
                 needed += places(arg)
                 described.append(None)
-        if line.kwargs:
-            needed += places(line.kwargs)
-        for k, arg in enumerate(line.args):
+        if kwargs:
+            needed += places(kwargs)
+        for k, arg in enumerate(args):
             if type(arg) is not Ref:
                 described[k], may_vary = _describe(line, k, arg, passed)
                 if may_vary:
                     varies.append(k)
-        key = line.what, type_, tuple(described), argument_key(line.kwargs) if line.kwargs else None
+        key = what, type_, tuple(described), argument_key(kwargs) if kwargs else None
         symbols.append(known.setdefault(key, len(known)))
         refs.append(needed)
         free.append(tuple(varies))
@@ -75,7 +89,7 @@ def find_kinds(lines: list[Line]) -> LineKinds:
 
 
 def with_slices(line: Line) -> Line:
-    """Return a line with a slice in place of integers that go on by steps: elements of a row.
+    """Return a line with evenly spaced integer indices replaced by a slice.
 
     Examples
     --------
@@ -83,7 +97,7 @@ def with_slices(line: Line) -> Line:
     >>> with_slices(line).args[1]
     (slice(4, 7, 2),)
     """
-    if not isinstance(line.what, Primitive) or line.what.name not in INDEX:
+    if type(line.what) is not Primitive or line.what.name not in INDEX:
         return line
     k = INDEX[line.what.name]
     index = line.args[k]
@@ -101,7 +115,7 @@ def with_slices(line: Line) -> Line:
 
 
 def _describe(line: Line, k: int, arg: Any, passed: bool) -> tuple[Any, bool]:
-    """Say what an argument that is no result of a line must be, and whether it may be another."""
+    """Return what a constant argument must be, and whether it may differ between lines."""
     kind, what = type(arg), line.what
     row = isinstance(what, Primitive)
     if row and INDEX.get(what.name) == k and is_basic(arg) and next(places(arg), None) is None:
@@ -118,7 +132,7 @@ def _describe(line: Line, k: int, arg: Any, passed: bool) -> tuple[Any, bool]:
 
 
 def _skeleton(index: Any) -> Any:
-    """Return what kind of index it is, whatever the numbers in it."""
+    """Return the form of an index, without its numbers."""
     if type(index) is tuple:
         return tuple([_skeleton(part) for part in index])
     return slice if type(index) is slice else int if isinstance(index, int | np.integer) else index

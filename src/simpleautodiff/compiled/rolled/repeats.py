@@ -1,9 +1,9 @@
-"""Where a sequence repeats: it is cut into stretches, so that few of them differ.
+"""Find where a sequence repeats, and cut it into stretches, so that few of them differ.
 
-A loop that was recorded is the same stretch of lines again and again, loops inside loops are
-stretches inside stretches, and a first or a last iteration may differ from the others. Nothing is
-decided here but where to cut: whether two stretches are the same is found out when each is looked
-at, so a bad cut costs time and is never wrong.
+A recorded loop is the same stretch of lines again and again, nested loops are stretches inside
+stretches, and a first or a last iteration may differ from the others. This module only decides
+where to cut: whether two stretches are the same is checked later, so a bad cut costs time and is
+never wrong.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from simpleautodiff.compiled.rolled.limits import ROLLING
 
 Numbers = NDArray[Any]
 
-CANDIDATES = 6  # periods that are tried for each length of window
+CANDIDATES = 6  # periods to try for each window length
 
 
 class RepeatedRun(NamedTuple):
-    """A stretch in which every line is the same as the one a period later, up to its end."""
+    """A stretch in which every line equals the line one period later."""
 
     start: int
     stop: int
@@ -42,7 +42,7 @@ def cut_at_repeats(symbols: Numbers) -> list[tuple[int, int]]:
     runs = sorted(_find_runs(symbols), key=_rank)
     for run in runs:
         cutting.take(run, ROLLING.least if run.period < ROLLING.short else 0)
-    for run in runs:  # shorter ones of loops that are found elsewhere
+    for run in runs:  # shorter runs of bodies that were found elsewhere
         if run.period in cutting.periods:
             cutting.take(run, 0)
     for start, stop in _stretches(cutting.free):
@@ -52,7 +52,7 @@ def cut_at_repeats(symbols: Numbers) -> list[tuple[int, int]]:
 
 
 class _Cutting:
-    """The stretches that were cut out, and what is left."""
+    """The stretches that were cut out, and what remains."""
 
     def __init__(self, count: int) -> None:
         self.free = np.ones(count, bool)
@@ -60,7 +60,7 @@ class _Cutting:
         self.periods: set[int] = set()
 
     def take(self, run: RepeatedRun, least: int) -> None:
-        """Cut out the bodies of a repeat, where it is left and at least so long."""
+        """Cut out the bodies of a run, where it is not cut yet and at least that long."""
         for start, stop in _stretches(self.free[run.start : run.stop]):
             if stop - start >= max(least, 2 * run.period):
                 taken = _cut_run(RepeatedRun(run.start + start, run.start + stop, run.period))
@@ -70,12 +70,12 @@ class _Cutting:
 
 
 def _rank(run: RepeatedRun) -> tuple[int, int, int]:
-    """Say which repeats are cut out first: of bodies that are not long, and long ones."""
+    """Return the rank by which runs are cut out: short enough bodies first, then long runs."""
     return int(run.period > ROLLING.long), run.start - run.stop, run.period
 
 
 def _cut_run(run: RepeatedRun) -> list[tuple[int, int]]:
-    """Return the bodies of a repeat, several together if they are short."""
+    """Return the bodies of a run, several joined if they are short."""
     together = run.period * -(-ROLLING.short // run.period)
     cuts, at = [], run.start
     for length in (together, run.period):
@@ -96,7 +96,7 @@ def _find_runs(symbols: Numbers) -> list[RepeatedRun]:
 
 
 def _find_periods(symbols: Numbers) -> list[int]:
-    """Return the most frequent distances between equal windows, of windows of several lengths."""
+    """Return the most frequent distances between equal windows, for several window lengths."""
     periods: dict[int, None] = {}
     hashes, width = symbols.astype(np.uint64), 1
     while 4 * width <= len(symbols):
@@ -114,6 +114,6 @@ def _find_periods(symbols: Numbers) -> list[int]:
 
 
 def _stretches(flags: Numbers) -> list[tuple[int, int]]:
-    """Return where a sequence of bools is true: the first place, and the one after the last."""
+    """Return the (start, stop) pairs of the runs of True in a sequence of bools."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], flags, [False])).astype(np.int8)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

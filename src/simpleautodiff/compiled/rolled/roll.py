@@ -1,7 +1,8 @@
-"""Rolling a recorded program up: stretches that are the same become calls of one body."""
+"""Roll up a recorded program: equal stretches become calls of one body."""
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -61,16 +62,16 @@ def roll(recorded: RecordedProgram, precise: bool = False) -> RolledProgram:
 
 
 class _Rolling:
-    """Makes bodies of stretches, and calls of them."""
+    """Makes bodies from stretches, and calls of them."""
 
     def __init__(self, found: Stretches) -> None:
         self.found, self.lines = found, found.lines
         self.views: dict[int, View] = {}
-        self._aliases: set[int] = set()  # lines that took over the memory of an array
+        self._aliases: set[int] = set()  # lines that reuse the memory of an array
         self._moves: dict[int, list[Move]] = {}
         self.bodies: list[RecordedProgram] = []
         self._calls: dict[int, BodyCall] = {}
-        self._checks: dict[Any, int] = {}  # bodies that ask one guard
+        self._checks: dict[Any, int] = {}  # bodies that check one guard
         self._find_views()
         before = self._guards_before()
         for group in found.groups(self.views):
@@ -88,18 +89,18 @@ class _Rolling:
     # Views and moves. -----------------------------------------------------------------------------
 
     def view(self, number: int) -> View:
-        """Return where the elements of a line are."""
+        """Return the view of the elements of a line."""
         return self.views.get(number) or whole(number, self.lines[number].shape)
 
     def _part(self, view: View, index: Any) -> View:
-        """Return the part of an array that an index chooses."""
-        size = int(np.prod(self.lines[view.root].shape))
+        """Return the part of an array that an index selects."""
+        size = math.prod(self.lines[view.root].shape)
         part = apply_view("getitem", (index,), view, size)
         assert part is not None
         return part
 
     def _find_views(self) -> None:
-        """Find out, line by line, what lies where, and what is moved."""
+        """Find, line by line, which lines are views, and which are moves."""
         used = self._find_last_uses()
         for number in sorted(self.found.dropped | self.found.moved):
             line = self.lines[number]
@@ -118,7 +119,7 @@ class _Rolling:
                 self._moves[number] = [zeros, self._move(number, line.args[0], line.args[1])]
 
     def _join(self, number: int) -> list[Move]:
-        """Put an array together of pieces."""
+        """Assemble an array from pieces."""
         (axis, bounds), *pieces = self.lines[number].args
         before = (slice(None),) * axis
         return [
@@ -128,7 +129,7 @@ class _Rolling:
         ]
 
     def _find_last_uses(self) -> list[int]:
-        """Return when each line is last needed, or something that looks at it."""
+        """Return the last use of each line, including that of its views."""
         used = list(self.found.last)
         for number in sorted(self.found.dropped, reverse=True):
             base = self.lines[number].args[0]
@@ -136,7 +137,7 @@ class _Rolling:
         return used
 
     def _begin(self, number: int, x: Any, used: list[int], *others: Any) -> None:
-        """Let an array be the one that is written to if nothing needs it later; else copy it."""
+        """Write into an array in place if nothing needs it later; otherwise copy it."""
         roots = [self.view(other).root for other in others if type(other) is Ref]
         if (
             type(x) is Ref
@@ -152,7 +153,7 @@ class _Rolling:
             self._moves[number] = [Move(False, to, self._by(x, number))]
 
     def _is_own(self, number: Ref) -> bool:
-        """Tell whether the memory of a line is no part of that of another."""
+        """Tell whether a line has memory of its own."""
         return number not in self.views or number in self._aliases
 
     def _add(self, number: int, used: list[int]) -> None:
@@ -167,13 +168,13 @@ class _Rolling:
         return Move(adds, part, self._by(value, number))
 
     def _by(self, value: Any, number: int) -> View | Any:
-        """Return where elements come from, or the constants that they are."""
+        """Return the view of the elements to move, or the constants that they are."""
         return self.view(value) if type(value) is Ref else np.array(value, self.lines[number].dtype)
 
     # Bodies. --------------------------------------------------------------------------------------
 
     def _guards_before(self) -> dict[int, int]:
-        """Return how many guards are asked before each stretch."""
+        """Return how many guards are checked before each stretch."""
         counts, total = {}, 0
         for start, stop in self.found.parts:
             counts[start] = total
@@ -182,7 +183,7 @@ class _Rolling:
         return counts
 
     def _check_guards(self, start: int, before: int) -> None:
-        """Ask the guards that are known after a line that is in no body: each is one of its own."""
+        """Check the guards that are known after a line outside all bodies, each by its own body."""
         for k in self.found.guards_at.get(start, ()):
             guard = self.found.recorded.guards[k]
             line = self.lines[guard.place]
@@ -197,7 +198,7 @@ class _Rolling:
             before += 1
 
     def _make_body(self, group: Group, before: dict[int, int]) -> None:
-        """Make a body of the first stretch, and calls of it of all."""
+        """Make a body from the first stretch of a group, and a call of it for each stretch."""
         body = _Body(self, group)
         if not body.does_anything:
             return
@@ -217,7 +218,7 @@ class _Rolling:
 
 
 class _Body:
-    """The program of one body, made of the first stretch of a group."""
+    """The program of one body, made from the first stretch of a group."""
 
     def __init__(self, rolling: _Rolling, group: Group) -> None:
         self.rolling, self.found, self.lines = rolling, rolling.found, rolling.lines
@@ -263,7 +264,7 @@ class _Body:
         ]
 
     def _differs(self, at: int, k: int) -> bool:
-        """Tell whether a number is not the same in all stretches."""
+        """Tell whether a number differs between stretches."""
         first = self.lines[self.start + at].args[k]
         key = argument_key(first)
         others = [self.lines[start + at].args[k] for start in self.group.starts]
@@ -305,7 +306,7 @@ class _Body:
 
 
 def _input_for(constant: Any) -> Line:
-    """Return the input that a number or an array is passed as."""
+    """Return the input as which a number or an array is passed."""
     is_array = isinstance(constant, np.ndarray)
     dtype = constant.dtype if is_array else FLOAT64_DTYPE
     return Line(None, (), {}, constant.shape if is_array else (), dtype)
@@ -315,25 +316,27 @@ def _input_for(constant: Any) -> Line:
 
 
 def _is_packed(view: View) -> bool:
-    """Tell whether elements lie side by side."""
+    """Tell whether elements are contiguous."""
     return same_steps(view.shape, view.strides, steps(view.shape))
 
 
 def _window(view: View) -> tuple[int, ...]:
-    """Return the shape in which elements are passed: of those with others in between, all."""
+    """Return the shape in which elements are passed: with gaps, the whole range."""
     if _is_packed(view):
         return view.shape
     return (1 + sum([(n - 1) * abs(s) for n, s in zip(view.shape, view.strides, strict=True)]),)
 
 
 def lowest(view: View) -> int:
-    """Return the first place in memory that a view has an element at."""
+    """Return the smallest offset of an element of a view."""
+    if not view.shape:
+        return view.offset
     back = [(n - 1) * min(s, 0) for n, s in zip(view.shape, view.strides, strict=True)]
     return view.offset + sum(back)
 
 
 def _look(view: View) -> Any:
-    """Return the index that finds the elements of a view among all from the first to the last."""
+    """Return the index of the elements of a view in the range from the first to the last."""
     if len(view.shape) == 1 and view.strides[0] > 0:
         return slice(0, None, view.strides[0])
     places = np.array(view.offset - lowest(view))

@@ -1,8 +1,8 @@
-"""A program with loops as calls of bodies: what stands between two loops is one body.
+"""Roll up a program with loops into calls of bodies: the lines between two loops are one body.
 
-The programs of steps are written into that of the function: a row of a column is a place in memory
-that moves on with every step, and what is carried has a place of its own, to which the new values
-are moved after each step.
+The programs of steps are written into that of the function: a row of a column is an address that
+advances with every step, and a carried value has memory of its own, to which the new value is moved
+after each step.
 """
 
 from __future__ import annotations
@@ -64,19 +64,19 @@ class _RollingLoops:
         self.loops = 0
 
     def new(self, shape: tuple[int, ...], dtype: Any) -> int:
-        """Return the number of a new place."""
+        """Return the number of a new result."""
         self.lines.append(Line(None, (), {}, shape, dtype))
         return len(self.lines) - 1
 
     def constant(self, value: Any, dtype: Any = None) -> int:
-        """Return the place of what is the same at every call."""
+        """Return the number of a value that is the same at every call."""
         array = np.ascontiguousarray(value, dtype).reshape(np.shape(value))
         number = self.new(array.shape, array.dtype)
         self.constants[number] = array
         return number
 
     def row(self, of: int, loop: int) -> int:
-        """Return the place of the row of an array that a step of a loop is at."""
+        """Return the number of the current row of an array in a loop."""
         line = self.lines[of]
         number = self.new(line.shape[1:], line.dtype)
         self.rows[number] = Row(of, loop)
@@ -87,7 +87,7 @@ class _RollingLoops:
         self.calls.append(Move(False, self.view(to), self.view(by)))
 
     def view(self, number: int) -> View:
-        """Return all elements of a place."""
+        """Return the view of all elements of a result."""
         return whole(number, self.lines[number].shape)
 
 
@@ -103,17 +103,17 @@ class _Part:
     ) -> None:
         self.rolling, self.program, self.is_outermost = rolling, program, is_outermost
         self.numbers: dict[int, int] = dict(enumerate(inputs))
-        self.made: set[int] = set()  # places that bodies of this part write
-        self._several: dict[int, list[int]] = {}  # what loops gave
-        self._waiting: list[int] = []  # lines of the next body
+        self.made: set[int] = set()  # results that bodies of this part write
+        self._several: dict[int, list[int]] = {}  # the results of loops
+        self._waiting: list[int] = []  # the lines of the next body
         self._last = self._find_last_uses()
-        self._asked = 0  # guards that are in a body by now
+        self._asked = 0  # guards that are in a body already
         for number in range(program.inputs, len(program.lines)):
             self._take(number)
         self._end_body(len(program.lines))
 
     def number(self, place: Any) -> int:
-        """Return the place of a line."""
+        """Return the number of the result of a line."""
         return self.numbers[place]
 
     def _find_last_uses(self) -> dict[int, int]:
@@ -153,7 +153,7 @@ class _Part:
     # Bodies. --------------------------------------------------------------------------------------
 
     def _end_body(self, stop: int) -> None:
-        """Make a body of the lines that wait, and of the guards that are known by now."""
+        """Make a body from the waiting lines, and from the guards that are known."""
         inside, before = self._waiting, self._asked
         self._waiting = []
         guards = self._take_guards(stop)
@@ -197,7 +197,7 @@ class _Part:
     # Loops. ---------------------------------------------------------------------------------------
 
     def _write_loop(self, function: LoopFunction, args: tuple[Any, ...]) -> list[int]:
-        """Write a loop; return the places of all that it gives."""
+        """Write a loop; return the numbers of all its results."""
         rolling, body = self.rolling, function.body
         limit, go, *operands = args
         loop, rolling.loops = rolling.loops, rolling.loops + 1
@@ -238,17 +238,17 @@ class _Part:
     def _finish_step(
         self, function: LoopFunction, part: _Part, cells: list[int], results: list[int], loop: int
     ) -> None:
-        """Put what a step gives where it belongs."""
+        """Store the results of a step."""
         outputs = [part.number(place) for place in function.body.outputs]
         rolling = self.rolling
         for made, result in zip(outputs[function.carries :], results, strict=False):
             if made in part.made and made not in rolling.rows:
-                rolling.rows[made] = Row(result, loop)  # it is computed where it belongs
+                rolling.rows[made] = Row(result, loop)  # it is computed in place
             else:
                 rolling.move(rolling.row(result, loop), made)
         after = outputs[: function.carries]
         for k, made in enumerate(after):
-            if made in cells and made != cells[k]:  # which may be another value by then
+            if made in cells and made != cells[k]:  # a cell may be overwritten by then
                 after[k] = rolling.new(rolling.lines[made].shape, rolling.lines[made].dtype)
                 rolling.move(after[k], made)
         for cell, made in zip(cells, after, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -16,14 +17,14 @@ class NotRolledError(TraceError):
 
 
 class Given(NamedTuple):
-    """What a body is given at a call: a view of an earlier result, or a constant."""
+    """An argument of a call of a body: a view of an earlier result, or a constant."""
 
     view: View | None
     constant: Any = None
 
 
 class BodyCall(NamedTuple):
-    """One call of a body: what it is given, and the lines whose results it leaves behind."""
+    """One call of a body: its arguments, and the lines whose results it computes."""
 
     body: int
     given: list[Given]
@@ -32,7 +33,7 @@ class BodyCall(NamedTuple):
 
 
 class Move(NamedTuple):
-    """Elements of an array that are set, or added to: by those of a view, or by constants."""
+    """Elements of an array that are set, or added to, from a view or from constants."""
 
     adds: bool
     to: View
@@ -43,34 +44,34 @@ class LineCall(NamedTuple):
     """A line that NumPy computes."""
 
     number: int
-    needs: list[int]
+    needs: Sequence[int]
 
 
 class Row(NamedTuple):
-    """The row of an array at which a loop is: its place moves on with every step."""
+    """The current row of an array in a loop: its address advances with every step."""
 
     of: int
     loop: int
 
 
 class LoopBegin(NamedTuple):
-    """From here to its end, calls are repeated.
+    """The start of a loop: calls are repeated up to its end.
 
     Attributes
     ----------
     loop : int
         Its number.
     limit, go : int
-        Where the number of steps lies, and whether there is a first one.
+        The results that hold the number of steps, and whether there is a first one.
     told : tuple of int
-        Where the loop says whether no guard failed, whether there is a next step, and how many it
-        has taken.
+        The results in which the loop says whether no guard failed, whether there is a next step,
+        and how many steps it has taken.
     results : list of int
         Arrays whose rows are written.
     reverse : bool
         Whether it begins with the last row.
     next : int or None
-        Where a step says whether there is a next one; None if there is until the limit.
+        The result in which a step says whether there is a next one; None if only the limit counts.
     """
 
     loop: int
@@ -83,7 +84,7 @@ class LoopBegin(NamedTuple):
 
 
 class LoopEnd(NamedTuple):
-    """The end of a loop, and what is needed in every step of it."""
+    """The end of a loop, and the results that every step needs."""
 
     loop: int
     kept: list[int]
@@ -98,15 +99,15 @@ class RolledProgram(NamedTuple):
     Attributes
     ----------
     recorded : RecordedProgram
-        What was rolled.
+        The program that was rolled up.
     bodies : list of RecordedProgram
         Programs that are called.
     calls : list of BodyCall, Move, LineCall, LoopBegin or LoopEnd
-        What is done.
+        The calls, in order.
     views : dict
-        Lines that lie where others do.
+        The views among the lines.
     rows : dict
-        Lines that are rows of others, by turns.
+        Lines that are the current row of another in a loop.
     constants : dict
         Lines that are the same at every call.
     """
@@ -119,10 +120,10 @@ class RolledProgram(NamedTuple):
     constants: dict[int, Any] = {}  # noqa: RUF012 - never changed
 
     def view(self, number: int) -> View:
-        """Return where the elements of a line are."""
+        """Return the view of the elements of a line."""
         return self.views.get(number) or whole(number, self.recorded.lines[number].shape)
 
     @property
     def size(self) -> int:
-        """How many lines all bodies have together."""
+        """The number of lines of all bodies."""
         return sum([len(body.lines) for body in self.bodies])

@@ -1,4 +1,4 @@
-"""What every step of a loop would compute alike, from the arguments alone, is computed once."""
+"""Compute lines that depend only on the arguments once, instead of in every step of a loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simpleautodiff.compiled.recording.trace_program import (
 
 
 def share_lines(recorded: RecordedProgram) -> RecordedProgram:
-    """Return a program in which equal lines that need the arguments alone are one line.
+    """Return a program in which equal lines that need only the arguments are one line.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def share_lines(recorded: RecordedProgram) -> RecordedProgram:
     """
     of: dict[int, Ref] = {}
     lines: list[Line] = []
-    fixed: set[int] = set()  # new lines that need the arguments alone
+    fixed: set[int] = set()  # new lines that need only the arguments
     known: dict[Any, Ref] = {}
     for number, line in enumerate(recorded.lines):
         if of:

@@ -1,4 +1,4 @@
-"""Whether a line can be compiled, tried with the line alone."""
+"""Find out whether a line can be compiled, by trying it alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simpleautodiff.core.primitive import Primitive
 
 
 def alone(lines: list[Line], number: int) -> RecordedProgram:
-    """Return the program of one line, whose inputs are what it needs."""
+    """Return the program of one line, whose inputs are its arguments."""
     line = lines[number]
     needed = dict.fromkeys(places((line.args, line.kwargs)))
     given = [Line(None, (), {}, lines[place].shape, lines[place].dtype) for place in needed]
@@ -28,7 +28,7 @@ def alone(lines: list[Line], number: int) -> RecordedProgram:
 
 
 def can_compile(program: RecordedProgram, precise: bool = False) -> bool:
-    """Tell whether nothing of a program has to be left to NumPy.
+    """Tell whether no line of a program has to be left to NumPy.
 
     Examples
     --------

@@ -1,13 +1,13 @@
-"""Where a program is cut, and which of its lines are no part of any body.
+"""Decide where a program is cut, and which of its lines are not part of any body.
 
-A stretch takes what it needs of earlier lines by its address, so it does not matter how far back
-those lines are: a value of the step before, one that was there before the loop, or, in a sweep
-back, one of the same step on the way forth. Stretches are the same if they are the same inside.
+A stretch takes the earlier lines that it needs by address, so it does not matter how far back those
+lines are: in the previous step, before the loop, or, in a reverse sweep, in the forward part of the
+same step. Stretches are the same if they are the same inside.
 
 What differs from step to step is passed. An element or a part of an array (`x[t]`) is read where it
-lies: such a line is a view of what was computed before. An array that is written at another place
-at every step (`x[t] = y`, and what a sweep back makes of `x[t]`) is not part of a body either: the
-program is cut there, and elements are moved.
+is: such a line is a view of an earlier result. An array that is written at another index at every
+step (`x[t] = y`, and the adjoint of `x[t]`) is not part of a body either: the program is cut there,
+and elements are moved.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from simpleautodiff.compiled.rolled.repeats import cut_at_repeats
 from simpleautodiff.compiled.rolled.single_lines import alone, can_compile
 from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
 
-ROUNDS = 4  # how often stretches are cut again at what has to be moved
-PIECES = 8  # of so many an array is put together by moves
+ROUNDS = 4  # how often stretches are cut again at moves
+PIECES = 8  # pieces from which on an array is joined by moves
 
 
 class Group:
@@ -44,15 +44,15 @@ class Stretches:
     Attributes
     ----------
     dropped : set of int
-        Lines that are views of what was computed before their stretch.
+        Lines that are views of results before their stretch.
     moved : set of int
         Lines that are moves.
     by_numpy : set of int
         Lines that NumPy computes.
     added : dict
-        Of sums that are moves: the line of an array that is nothing but zeros and what is added.
+        For sums that are moves: the line of the array of zeros with the added elements.
     last : list of int
-        The last line that needs each; for results of the program, one more than there are lines.
+        The last line that needs each; for results of the program, the number of lines.
     """
 
     def __init__(self, recorded: RecordedProgram, kinds: LineKinds, precise: bool) -> None:
@@ -62,6 +62,7 @@ class Stretches:
         self.added: dict[int, int] = {}
         self.last = [-1] * len(self.lines)
         self._users = [0] * len(self.lines)
+        self._forms: dict[tuple[int, int], tuple[Any, list[int]]] = {}
         self._find_uses()
         self.guards_at: dict[int, list[int]] = {}
         self._place_guards()
@@ -84,7 +85,7 @@ class Stretches:
                 self._users[output] += 1
 
     def _place_guards(self) -> None:
-        """Let each guard be asked once it is known, after all guards before it."""
+        """Check each guard once it is known, after all guards before it."""
         at = self.recorded.inputs
         for number, guard in enumerate(self.recorded.guards):
             at = max(at, int(guard.place))
@@ -93,12 +94,14 @@ class Stretches:
             self._users[guard.place] += 1
 
     def groups(self, views: dict[int, View] | None = None) -> list[Group]:
-        """Return the stretches that are the same inside, together; with views, also outside."""
+        """Return the stretches in groups that are the same inside; with views, also outside."""
         found: dict[Any, Group] = {}
         for start, stop in self.parts:
             if start in self.moved or start in self.by_numpy:
                 continue
-            key, needs = self._form(start, stop)
+            if (start, stop) not in self._forms:
+                self._forms[start, stop] = self._form(start, stop)
+            key, needs = self._forms[start, stop]
             if views is not None:
                 key = key, self._layouts(start, stop, needs, views)
             group = found.setdefault(key, Group(stop - start))
@@ -107,7 +110,7 @@ class Stretches:
         return list(found.values())
 
     def _form(self, start: int, stop: int) -> tuple[Any, list[int]]:
-        """Return what a stretch is inside, and the lines before it that it needs."""
+        """Return the content of a stretch, and the earlier lines that it needs."""
         outside: dict[int, int] = {}
         wiring: list[int] = []
         for number in range(start, stop):
@@ -127,7 +130,7 @@ class Stretches:
     def _layouts(
         self, start: int, stop: int, needs: list[int], views: dict[int, View]
     ) -> tuple[Any, ...]:
-        """Return how the elements lie that are needed, and the indices that are not passed."""
+        """Return the layouts of the needed elements, and the indices that are not passed."""
         found: list[Any] = [views[place].strides if place in views else None for place in needs]
         for number in range(start, stop):
             line = self.lines[number]
@@ -138,21 +141,21 @@ class Stretches:
         return tuple(found)
 
     def _can_move(self, line: Line) -> bool:
-        """Tell whether a line takes numbers of its own dtype alone, and some of them."""
+        """Tell whether a line only takes numbers of its own dtype, and at least one."""
         refs = [arg for arg in line.args if type(arg) is Ref]
         kinds = {self.lines[place].dtype for place in refs}
         empty = any(0 in self.lines[place].shape for place in refs)
         return kinds == {line.dtype} and dtype_letter(line.dtype) is not None and not empty
 
     def _move_pieces(self) -> None:
-        """Let arrays that are put together of many pieces be moves."""
+        """Turn arrays that are joined from many pieces into moves."""
         for number, line in enumerate(self.lines):
             if len(line.args) > PIECES and line.name == "concatenate" and self._can_move(line):
                 self.moved.add(number)
         self._cut(self.moved | {number + 1 for number in self.moved})
 
     def _find_numpy_lines(self, precise: bool) -> set[int]:
-        """Return the lines that cannot be compiled: it is tried with one line of each kind."""
+        """Return the lines that cannot be compiled, by trying one line of each kind."""
         symbols, first = self.kinds.symbols, self.recorded.inputs
         kinds, where = np.unique(symbols[first:], return_index=True)
         refused = [
@@ -163,7 +166,7 @@ class Stretches:
         return {int(number) for number in found}
 
     def _cut_at_moves(self) -> None:
-        """Cut at what has to be moved, until nothing more has."""
+        """Cut at moves, until there are no more."""
         for _ in range(ROUNDS):
             cuts: set[int] = set()
             for group in self.groups():
@@ -208,7 +211,7 @@ class Stretches:
         return any(argument_key(self.lines[start + at].args[k]) != first for start in group.starts)
 
     def _add_in_place(self) -> None:
-        """Let the sum of an array and one of zeros, but for some elements, be a move alone."""
+        """Turn the sum of an array and one that is mostly zeros into a move."""
         cuts: set[int] = set()
         for number in sorted(self.moved):
             line, user = self.lines[number], self.last[number]

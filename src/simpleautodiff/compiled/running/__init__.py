@@ -1,1 +1,1 @@
-"""Programs that run: what a recorded function is called through, tier by tier."""
+"""Programs that run: a recorded program on one tier after another."""

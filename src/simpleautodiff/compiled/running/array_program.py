@@ -38,23 +38,23 @@ class ArrayProgram:
     recorded
         The program.
     precise
-        Leave out what could change a result in its last bits, and call the C library for
+        Omit optimisations that could change a result in its last bits, and call the C library for
         mathematical functions.
     native
-        Compile what can be compiled; without, or without llvmlite, NumPy runs it line by line.
+        Compile what can be compiled; otherwise, or without llvmlite, NumPy runs it line by line.
     form
-        What Python passes and what it gets, for an entry called `ENTRY` in `code`: it can be
-        pointed to, `CallSlot.point_to((program.code, ENTRY))`.
+        What Python passes and gets, for an entry called `ENTRY` in `code`, to be used by
+        `CallSlot.point_to((program.code, ENTRY))`.
 
     Attributes
     ----------
     has_entry : bool
-        Whether there is that entry: if NumPy is not needed, all inputs and results are floats, and
-        no result is so large that its memory is better used again.
+        Whether that entry exists: if NumPy is not needed, all inputs and results are floats, and no
+        result is so large that its memory should be reused.
     code : Code or None
         The machine code.
     ir : str
-        The same as LLVM's text.
+        The LLVM text.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class ArrayProgram:
         return [place for place in self.plan.outputs if type(place) is Ref]
 
     def _is_small(self) -> bool:
-        """Tell whether no result is so large that its memory is worth to be used again."""
+        """Tell whether no result is so large that its memory should be reused."""
         sizes = [
             self.plan.size(self.plan.views[place].root) * 8 for place in self._computed_outputs()
         ]
@@ -108,7 +108,7 @@ class ArrayProgram:
     def run(self, inputs: list[Any]) -> tuple[int, list[Any]]:
         """Return 0 and the results, or 1 + the number of the first guard that failed.
 
-        No result shares memory with an input or with another one.
+        No result shares memory with an input or with another result.
         """
         if self._direct:
             results = self._direct(*inputs)
@@ -116,11 +116,11 @@ class ArrayProgram:
         return self._runner.run(inputs)
 
     def codes(self) -> list[Code]:
-        """Return the machine code that it runs."""
+        """Return its machine code."""
         return [] if self.code is None else [self.code]
 
     def explain(self) -> list[str]:
-        """Say what was fused into which loop, what BLAS and NumPy do, and what memory it takes."""
+        """Describe which lines were fused into which loop, what BLAS and NumPy do, and memory."""
         if isinstance(self._runner, Replay):
             return [f"NumPy: {line.name} {line.shape}" for line in self.program.lines if line.what]
         said = [_describe(self.plan, piece) for piece in self.work]

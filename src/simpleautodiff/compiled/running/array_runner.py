@@ -18,7 +18,7 @@ from simpleautodiff.compiled.backends.interface import CompiledArray
 from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.errors import ArgumentError
 
-REUSED_BYTES = 1 << 25  # of a result whose memory the system would take back after each call
+REUSED_BYTES = 1 << 25  # results of this size are kept, as the system would reclaim their memory
 
 
 class ArrayRunner:
@@ -27,16 +27,16 @@ class ArrayRunner:
     Parameters
     ----------
     memory
-        Where everything lies.
+        The layout of the memory.
     compiled
-        Its segments are functions, and lines that NumPy computes.
+        The compiled segments, and lines that NumPy computes.
     replay
-        Runs the program where compiled code stops because an index does not fit.
+        Runs the program if compiled code stops because an index is out of bounds.
     """
 
     def __init__(self, memory: BufferLayout, compiled: CompiledArray, replay: Replay) -> None:
         self.memory, self.plan, self.replay = memory, memory.plan, replay
-        self.compiled = compiled  # which has to live as long as its segments
+        self.compiled = compiled  # has to live as long as its segments
         self._blocks: list[Any] = []
         self._inputs = [
             (number, memory.table[number], line)
@@ -67,7 +67,7 @@ class ArrayRunner:
             for root, results in self._outputs:
                 results.keep(values[root])
         self._blocks.append(block)
-        if status < 0:  # an index that does not fit: NumPy says so, or a guard before it fails
+        if status < 0:  # an index out of bounds: NumPy raises, or an earlier guard fails
             return self.replay.run(inputs)
         return status, outputs
 
@@ -98,7 +98,7 @@ class ArrayRunner:
         values[number] = value
 
     def value(self, place: int, block: Any, values: dict[int, Any]) -> Any:
-        """Return the result of a line as NumPy takes it."""
+        """Return the result of a line as a NumPy value."""
         view, line = self.plan.views[place], self.plan.lines[place]
         root = self.memory.shared.get(view.root, view.root)
         if line.dtype is None:
@@ -127,7 +127,7 @@ class ArrayRunner:
 
 
 class _Values:
-    """The results of lines, by their numbers, as NumPy takes them."""
+    """The results of lines by index, as NumPy values."""
 
     def __init__(self, of: ArrayRunner, block: Any, values: dict[int, Any]) -> None:
         self.of, self.block, self.values = of, block, values
@@ -137,7 +137,7 @@ class _Values:
 
 
 def fit_input(value: Any, line: Line) -> Any:
-    """Return an input as compiled code reads it: of one dtype and shape, elements side by side."""
+    """Return an input as compiled code reads it: of the right dtype and shape, contiguous."""
     if np.shape(value) != line.shape:
         raise ArgumentError(f"an argument has shape {np.shape(value)}; recorded was {line.shape}")
     is_array = type(value) is np.ndarray and value.dtype == line.dtype
@@ -147,12 +147,12 @@ def fit_input(value: Any, line: Line) -> Any:
 
 
 def address(array: Any) -> int:
-    """Return where the elements of an array begin."""
+    """Return the address of the first element of an array."""
     return int(array.__array_interface__["data"][0])
 
 
 def _look_through(base: Any, view: View) -> Any:
-    """Return the view of an array; a single element as NumPy's number."""
+    """Return a view of an array; a single element as a NumPy scalar."""
     if view.shape == ():
         return base.reshape(-1)[view.offset]
     if base.shape == view.shape and view.is_whole:
@@ -163,11 +163,10 @@ def _look_through(base: Any, view: View) -> Any:
 
 
 class Results:
-    """Arrays for one output: new ones, or large ones that nobody has any more.
+    """Arrays for one output: new ones, or large ones that nothing refers to any more.
 
-    The memory of a large new array is made of pages that have to be cleared first, which takes as
-    long as a short loop over it. So the last two are remembered, and used again when nobody but
-    this object knows them.
+    The memory of a large new array has to be cleared page by page, which takes as long as a short
+    loop over it. So the last two are remembered, and reused when only this object refers to them.
     """
 
     def __init__(self, plan: Any, place: int) -> None:
@@ -178,7 +177,7 @@ class Results:
         self._made: list[Any] = []
 
     def take(self) -> Any:
-        """Return an array that nobody else has."""
+        """Return an array that nothing else refers to."""
         for _ in range(len(self._made) if self._again else 0):
             try:
                 array = self._made.pop(0)
@@ -194,14 +193,14 @@ class Results:
         return bool(alike and array.flags.c_contiguous and array.flags.writeable)
 
     def keep(self, array: Any) -> None:
-        """Remember an array that is given away."""
+        """Remember an array that is returned to the caller."""
         if self._again:
             self._made.append(array)
             del self._made[:-2]
 
 
 def _count_of_one() -> int:
-    """Return what Python counts for an object that only one variable knows."""
+    """Return the reference count of an object that only one variable refers to."""
     made = [np.empty(0)]
     array = made.pop(0)
     return sys.getrefcount(array)

@@ -16,7 +16,7 @@ from simpleautodiff.compiled.running.runnable import EnteredProgram, describe_co
 
 
 class TieredArrayProgram(EnteredProgram):
-    """A program on arrays: through NumPy at first, then with its loops compiled."""
+    """A program on arrays: run by NumPy at first, then with compiled loops."""
 
     def __init__(self, recorded: RecordedProgram, precise: bool, tier: str | None) -> None:
         self._computed = [k for k, x in enumerate(recorded.outputs) if type(x) is Ref]
@@ -29,12 +29,12 @@ class TieredArrayProgram(EnteredProgram):
         self._asked = tier is not None or not TARGET.is_available()
 
     def prepare(self) -> None:
-        """Have the code of a tier that was asked for made now."""
+        """Compile the requested tier now."""
         if self.fixed in ("cheap", "optimised") and TARGET.is_available():
             attempt(self.compile, self.fail)
 
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
-        """Run the program on what there is by now."""
+        """Run the program on the best tier so far."""
         self.calls += 1
         if self.calls > 1 and not self._asked:
             self._asked = True
@@ -50,7 +50,7 @@ class TieredArrayProgram(EnteredProgram):
             self.enter(self.program.code, self.form.known if self.form else ())
 
     def describe(self) -> list[str]:
-        """Say what it is made of and what was done to it."""
+        """Describe the program and how it was compiled."""
         made = [*self.program.explain(), *describe_code(self.program.code)]
         return made + describe_failure(self.failure)
 
@@ -59,7 +59,7 @@ class TieredArrayProgram(EnteredProgram):
         return format_program(self.recorded)
 
     def codes(self) -> list[Code]:
-        """Return the code that it runs, or would."""
+        """Return its machine code, compiled if necessary."""
         if self.tier != "optimised":
             self.compile()
         return [self.program.code] if self.program.code else []

@@ -25,10 +25,10 @@ from simpleautodiff.values.pytree import flatten
 class BatchedFunction(BatchedKernel):
     """A scalar program that is run for every example of a batch.
 
-    Called with one array per argument, whose first axis counts the rows (or without that axis, for
-    what is the same for all), it returns one array per result. Where `modes` says "columns", the
-    last axis counts the rows, of arguments and of results. It runs column by column through NumPy
-    until it is compiled.
+    Called with one array per argument, whose first axis counts the examples (or without that axis,
+    if it is the same for all), it returns one array per result. Where `modes` says "columns", the
+    last axis counts the examples, of arguments and of results. NumPy runs it column by column until
+    it is compiled.
     """
 
     def __init__(
@@ -36,22 +36,22 @@ class BatchedFunction(BatchedKernel):
     ) -> None:
         super().__init__(kernel, modes, shapes)
         self.__name__ = f"rows of {name}"
-        self.layouts = (ROWS,) * len(shapes)  # how the examples of the results lie
+        self.layouts = (ROWS,) * len(shapes)  # how the examples of the results are laid out
         self.threads = level.threads
         self.tier = level.tier
         self.code: Code | None = None
         self.failure = ""  # why it could not be compiled
         self.entered: tuple[CallForm, tuple[int, ...]] | None = (
-            None  # how, and from which arguments
+            None  # the form, and the argument of each input
         )
-        self.recorded = False  # before, it is run only to see what it gives
+        self.recorded = False  # before that, it runs only to find its results
         self._run: CompiledBatch | None = None
         self._asked = False
 
     def __call__(self, *leaves: Any, out: Any = None) -> tuple[Any, ...]:
-        """Compute all rows; a leaf may be a pair of a table and of which of its rows to take.
+        """Compute all rows; a leaf may be a pair of a table and the indices of its rows.
 
-        A single result is put into the array `out`, if that can hold it.
+        A single result is written into the array `out`, if that fits.
         """
         if self.recorded:
             self.ask()
@@ -60,7 +60,7 @@ class BatchedFunction(BatchedKernel):
         return self._natively(leaves, out)
 
     def ask(self) -> None:
-        """Have it compiled: at once if a tier was asked for, or in the background."""
+        """Have it compiled: at once if a tier was requested, otherwise in the background."""
         if self._asked or self.tier in ("numpy", "tape") or not TARGET.is_available():
             return
         self._asked = True
@@ -70,7 +70,7 @@ class BatchedFunction(BatchedKernel):
         self.failure = why
 
     def compile(self) -> None:
-        """Compile it, with an entry from Python if one is wanted."""
+        """Compile it, with an entry from Python if one is requested."""
         with one_at_a_time():
             if self._run is None:
                 modes = (*self.modes, *self.layouts)
@@ -81,12 +81,12 @@ class BatchedFunction(BatchedKernel):
                 self.code = self._run.code
 
     def _length(self, array: Any, mode: str) -> int:
-        """Return how many rows an argument has; one that is the same for all has none."""
+        """Return how many rows an argument has; None if it is the same for all."""
         return 0 if mode == SAME else int(array.shape[-1 if mode == COLUMNS else 0])
 
     def _natively(self, leaves: Sequence[Any], out: Any) -> tuple[Any, ...]:
         table: list[int] = []
-        kept = []  # arrays that have to live until the rows are done
+        kept = []  # arrays that must live until all rows are computed
         size = 0
         for leaf, mode, form in zip(leaves, self.modes, self.kernel.inputs, strict=True):
             base, index = leaf if type(leaf) is tuple else (leaf, None)
@@ -127,21 +127,21 @@ class BatchedFunction(BatchedKernel):
         return tuple(results)
 
     def _whole(self, size: int) -> list[tuple[int, ...]]:
-        """Return the shapes of the results for so many rows."""
+        """Return the shapes of the results for that many rows."""
         pairs = zip(self.shapes, self.layouts, strict=True)
         return [(*shape, size) if how == COLUMNS else (size, *shape) for shape, how in pairs]
 
     def with_modes(
         self, modes: Sequence[str], layouts: Sequence[str], size: int
     ) -> BatchedFunction:
-        """Return the same for arguments or results that are given in another way."""
+        """Return the same function for arguments or results in other layouts."""
         rows = BatchedFunction(self.__name__[8:], self.kernel, tuple(modes), self.shapes, self)
         rows.layouts, rows.size, rows.recorded = tuple(layouts), size, True
         return rows
 
 
 def _can_hold(out: Any, result: Any, inputs: list[Any]) -> bool:
-    """Tell whether a result can be put into an array at once, which no input shares."""
+    """Tell whether a result can be written into an array directly: no input overlaps it."""
     if type(out) is not np.ndarray or out.shape != result.shape or out.dtype != result.dtype:
         return False
     fit = out.flags.c_contiguous and out.flags.aligned and out.flags.writeable
@@ -151,13 +151,13 @@ def _can_hold(out: Any, result: Any, inputs: list[Any]) -> bool:
 def record_batched(
     level: SymbolLevel, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int
 ) -> Any:
-    """Record `f` of one row and apply it to all; None where it must be run another way."""
+    """Record `f` for one example and apply it to all; None if it cannot be recorded."""
     if not size or any(isinstance(x, Traced) and not isinstance(x, Symbol) for x in leaves):
         return None
     try:
         return _record_batched(level, f, leaves, axes, rebuild)
     except (AutodiffError, TypeError, ValueError, IndexError):
-        return None  # the usual way will do it, or say what is wrong
+        return None  # `vmap` runs it as usual, or raises the error
 
 
 def _record_batched(

@@ -19,7 +19,7 @@ from simpleautodiff.rules.array.shapes import transpose
 
 
 class Gathered(NamedTuple):
-    """Examples of an array, chosen by their indices."""
+    """Examples of an array, selected by their indices."""
 
     table: Any
     index: Any
@@ -32,7 +32,7 @@ class Turned(NamedTuple):
 
 
 class BatchedProgram(EnteredProgram):
-    """A batched function alone: its arguments are given, or gathered, and its results returned."""
+    """A program that is one batched function, with given or gathered arguments."""
 
     def __init__(
         self,
@@ -43,9 +43,9 @@ class BatchedProgram(EnteredProgram):
         size: int,
     ) -> None:
         super().__init__(len(which))
-        # Of each argument its number among the inputs, a constant, `Gathered` or `Turned`.
+        # For each argument: its input number, a constant, `Gathered` or `Turned`.
         self.args = [arg.table if isinstance(arg, Turned) else arg for arg in args]
-        self.which = which  # results that are returned
+        self.which = which  # the results that are returned
         self.kernel = rows.kernel
         modes = [_mode(arg, mode) for arg, mode in zip(args, rows.modes, strict=True)]
         layouts = [COLUMNS if k in turned else ROWS for k in range(len(rows.shapes))]
@@ -56,7 +56,7 @@ class BatchedProgram(EnteredProgram):
 
     @property
     def tier(self) -> str:
-        """What runs it."""
+        """The tier that runs it."""
         return "numpy" if self.rows.code is None else "optimised"
 
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
@@ -67,14 +67,14 @@ class BatchedProgram(EnteredProgram):
         return 0, [results[k] for k in self.which]
 
     def prepare(self) -> None:
-        """Have the code of a tier that was asked for made now."""
+        """Compile the requested tier now."""
         if self.rows.tier:
             self._want_entry()
             self.rows.ask()
             self._enter()
 
     def _want_entry(self) -> None:
-        """Say how Python could call the code, before it is made."""
+        """Set the form in which Python could call the code, before it is compiled."""
         form, self.form = self.form, None
         straight = all(type(arg) is Ref for arg in self.args) and self.rows.threads == 1
         if form is not None and straight and list(self.which) == [*range(len(self.which))]:
@@ -85,7 +85,7 @@ class BatchedProgram(EnteredProgram):
             self.enter(self.rows.code, self.rows.entered[0].known)
 
     def describe(self) -> list[str]:
-        """Say what it is made of and what was done to it."""
+        """Describe the program and how it was compiled."""
         flat = self.rows.kernel.program
         made = [f"{len(flat)} steps for each row, {flat.folded} known in advance"]
         return made + describe_code(self.rows.code) + describe_failure(self.rows.failure)
@@ -95,7 +95,7 @@ class BatchedProgram(EnteredProgram):
         return str(self.rows.kernel.program)
 
     def codes(self) -> list[Code]:
-        """Return the code that it runs, or would."""
+        """Return its machine code, compiled if necessary."""
         self.rows.compile()
         assert self.rows.code is not None
         return [self.rows.code]
@@ -122,7 +122,7 @@ def _mode(arg: Any, mode: str) -> str:
 
 
 def batched_program(recorded: RecordedProgram) -> BatchedProgram | None:
-    """Return a program that is one batched function and little else; None if it is not."""
+    """Return a program that is essentially one batched function; None if it is not."""
     lines, inputs = recorded.lines, recorded.inputs
     found = [n for n, line in enumerate(lines) if isinstance(line.what, BatchedFunction)]
     if len(found) != 1 or recorded.guards:
@@ -158,7 +158,7 @@ def _is_turn(line: Line, lines: list[Line], to_last: bool) -> bool:
 
 
 def _argument(arg: Any, lines: list[Line], inputs: int) -> Any:
-    """Return an argument of a batched function: an input, a constant, or rows made of those."""
+    """Return an argument of a batched function: an input, a constant, or rows made from those."""
     if type(arg) is not Ref or arg < inputs:
         return arg
     line = lines[arg]

@@ -1,4 +1,4 @@
-"""Rolled programs: through NumPy at first, then as calls of compiled bodies."""
+"""Rolled programs: run by NumPy at first, then as calls of compiled bodies."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from simpleautodiff.compiled.running.array_runner import address, fit_input
 from simpleautodiff.compiled.running.array_tiers import format_program
 from simpleautodiff.compiled.running.runnable import EnteredProgram, describe_code, describe_failure
 
-AT_ONCE = 50_000  # lines: to run more through NumPy takes longer than to compile the bodies
+AT_ONCE = 50_000  # lines: running more with NumPy takes longer than compiling the bodies
 
 
 class TieredRolledProgram(EnteredProgram):
-    """A program that repeats: bodies are compiled, and called as often as they were recorded."""
+    """A program that repeats: bodies are compiled once, and called as often as they occur."""
 
     def __init__(
         self,
@@ -46,11 +46,11 @@ class TieredRolledProgram(EnteredProgram):
 
     @cached_property
     def _replay(self) -> Replay:
-        """The program line by line, for calls before there is code."""
+        """The program as NumPy runs it, for calls before there is code."""
         return Replay(self.recorded)
 
     def prepare(self) -> None:
-        """Have the code of a tier that was asked for made now."""
+        """Compile the requested tier now."""
         if self.fixed is not None:
             attempt(self.compile, self.fail)
 
@@ -62,7 +62,7 @@ class TieredRolledProgram(EnteredProgram):
             self.enter(self._compiled.code, self.form.known)
 
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
-        """Run the program on what there is by now."""
+        """Run the program on the best tier so far."""
         if not self._asked:
             self._asked = True
             at_once = self.layout.has_loops or len(self.rolled.recorded.lines) > AT_ONCE
@@ -98,7 +98,7 @@ class TieredRolledProgram(EnteredProgram):
         return status, [value for place, value in places if type(place) is Ref]
 
     def describe(self) -> list[str]:
-        """Say what it is made of and what was done to it."""
+        """Describe the program and how it was compiled."""
         bodies = [len(body.lines) - body.inputs for body in self.rolled.bodies]
         said = [self._describe_calls(), f"bodies of {', '.join(map(str, bodies))} rows"]
         numbers = [call.number for call in self.rolled.calls if isinstance(call, LineCall)]
@@ -123,7 +123,7 @@ class TieredRolledProgram(EnteredProgram):
         return "\n\n".join([f"body {k}:\n{part}" for k, part in enumerate(parts)])
 
     def codes(self) -> list[Code]:
-        """Return the code that it runs, or would."""
+        """Return its machine code, compiled if necessary."""
         if self._compiled is None:
             self.compile()
         assert self._compiled is not None
@@ -150,7 +150,7 @@ class _Block:
         return np.ndarray(shape, dtype, self._whole.data, offset, strides)
 
     def __getitem__(self, number: int) -> Any:
-        """Return the result of a line, where it lies."""
+        """Return the result of a line, in place."""
         if number not in self._known:
             view = self.layout.rolled.view(number)
             self._known[number] = self._array(*self.layout.lies(view))

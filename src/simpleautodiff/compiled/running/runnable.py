@@ -16,25 +16,25 @@ class RunnableProgram(Protocol):
 
     @property
     def tier(self) -> str:
-        """What runs it."""
+        """The tier that runs it."""
 
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
         """Return 0 and the results, or 1 + the number of the first guard that failed.
 
-        A single result may be put into the array `out`, if that is as it should be.
+        A single result may be written into the array `out`, if that fits.
         """
 
     def prepare(self) -> None:
-        """Have the code of a tier that was asked for made now."""
+        """Compile the requested tier now."""
 
     def describe(self) -> list[str]:
-        """Say what it is made of and what was done to it."""
+        """Describe the program and how it was compiled."""
 
     def source(self) -> str:
         """Return the program, one step a line."""
 
     def codes(self) -> list[Code]:
-        """Return the code that it runs, or will."""
+        """Return its machine code, compiled if necessary."""
 
 
 class EnteredProgram:
@@ -44,14 +44,14 @@ class EnteredProgram:
     """
 
     def __init__(self, results: int) -> None:
-        self.results = results  # how many are computed
+        self.results = results  # how many results are computed
         self.form: CallForm | None = None
         self.failure = ""  # why it could not be compiled
         self.on_entry: Callable[[], None] = lambda: None
         self.entry: tuple[Code, str] | None = None
 
     def fail(self, why: str) -> None:
-        """Note that it could not be compiled: the calls go on without."""
+        """Note that it could not be compiled; calls go on without."""
         self.failure = why
 
     def enter(self, code: Code, known: Sequence[Any] = ()) -> None:
@@ -63,7 +63,7 @@ class EnteredProgram:
 
 
 def describe_code(code: Code | None) -> list[str]:
-    """Say how code was made, and in which time."""
+    """Say how code was compiled, and how long that took."""
     if code is None:
         return []
     how = "loaded from disk" if code.from_cache else "compiled"

@@ -23,12 +23,12 @@ from simpleautodiff.compiled.running.runnable import (
 from simpleautodiff.compiled.scalar.kernel import Kernel, as_leaves, empty_leaves
 
 CALLS_TO_COMPILE, CALLS_TO_OPTIMISE = 8, 64
-OPTIMISED_STEPS = 5_000  # for longer programs, compiling well takes longer than it gains
-COMPILED_STEPS = 400_000  # longer code leaves the caches, and takes seconds to compile
+OPTIMISED_STEPS = 5_000  # for longer programs, optimising takes longer than it gains
+COMPILED_STEPS = 400_000  # longer code does not fit the caches, and takes seconds to compile
 
 
 class TieredScalarProgram(EnteredProgram):
-    """A scalar program, run by the tier that its number of calls has earned."""
+    """A scalar program, run by the tier that its number of calls justifies."""
 
     def __init__(self, kernel: Kernel, tier: str | None) -> None:
         super().__init__(len(kernel.outputs))
@@ -40,12 +40,12 @@ class TieredScalarProgram(EnteredProgram):
         self._compiled: CompiledScalar | None = None
         self._asked: set[str] = set()
         self._tape: Any = None
-        self._waits = False  # for the interpreter, which is compiled once in a process
+        self._waits = False  # for the interpreter, which is compiled once per process
         if tier == "numpy" or not TARGET.is_available():
             self.tier = self.fixed = "numpy"
 
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
-        """Run the program on what there is by now."""
+        """Run the program on the best tier so far."""
         self.calls += 1
         if self.fixed is None and self.calls >= CALLS_TO_COMPILE:
             self._promote()
@@ -56,7 +56,7 @@ class TieredScalarProgram(EnteredProgram):
         return status, list(outputs)
 
     def prepare(self) -> None:
-        """Have the code of a tier that was asked for made now."""
+        """Compile the requested tier now."""
         if self.fixed in ("cheap", "optimised"):
             wanted = self.fixed
             attempt(lambda: self._compile(wanted), self.fail)
@@ -69,7 +69,7 @@ class TieredScalarProgram(EnteredProgram):
         return self._tape
 
     def _promote(self) -> None:
-        """Ask for better code, once for each tier."""
+        """Request better code, once for each tier."""
         size = len(self.kernel.program)
         wanted = (
             "optimised" if self.calls >= CALLS_TO_OPTIMISE and size <= OPTIMISED_STEPS else "cheap"
@@ -79,7 +79,7 @@ class TieredScalarProgram(EnteredProgram):
             later(lambda: self._compile(wanted), self.fail)
 
     def fail(self, why: str) -> None:
-        """Note that it could not be compiled: the tape goes on."""
+        """Note that it could not be compiled; the interpreter goes on."""
         super().fail(why)
         if self._compiled is None and self.tier != "numpy":
             self.tier = "tape"
@@ -97,7 +97,7 @@ class TieredScalarProgram(EnteredProgram):
             self.enter(self.code, form.known)
 
     def describe(self) -> list[str]:
-        """Say what it is made of and what was done to it."""
+        """Describe the program and how it was compiled."""
         flat = self.kernel.program
         made = [f"{len(flat)} steps on single numbers, {flat.folded} known in advance"]
         return made + describe_code(self.code) + describe_failure(self.failure)
@@ -107,5 +107,5 @@ class TieredScalarProgram(EnteredProgram):
         return str(self.kernel.program)
 
     def codes(self) -> list[Code]:
-        """Return the code that it runs, or would."""
+        """Return its machine code, compiled if necessary."""
         return [self.code or TARGET.compile_scalar(self.kernel, 1, None).code]

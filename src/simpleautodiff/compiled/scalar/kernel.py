@@ -12,27 +12,27 @@ from simpleautodiff.compiled.scalar.operations import SCALAR_TYPES
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.errors import ArgumentError
 
-# How the examples of a batch lie in memory, for one leaf: one example after the other, one for all,
-# examples of a table by their indices, or element by element, those of all examples side by side.
+# The layout of the examples of a batch, for one leaf: one example after another, one for all,
+# examples of a table by their indices, or by columns: each element of all examples together.
 ROWS, SAME, GATHERED, COLUMNS = "rows", "same", "gathered", "columns"
 
 
 class Leaf(NamedTuple):
-    """One argument or result: numbers of one dtype, side by side in memory."""
+    """One argument or result: contiguous numbers of one dtype."""
 
     dtype: str
     size: int
 
 
 class Kernel(NamedTuple):
-    """A scalar program whose inputs and outputs are those of its leaves, one after the other."""
+    """A scalar program whose inputs and outputs are the elements of its leaves, in order."""
 
     program: ScalarProgram
     inputs: tuple[Leaf, ...]
     outputs: tuple[Leaf, ...]
 
     def key(self) -> str:
-        """Return a text that is the same for the same program, and for no other."""
+        """Return a text that identifies the program."""
         program = self.program
         parts = (
             program.precise,
@@ -49,7 +49,7 @@ class BatchedKernel:
     """A scalar program that is run for every example of a batch.
 
     `modes` says how the examples of each input are given, `shapes` are those of the results for one
-    example, and `size` is how many examples there are, where some are given by columns (else 0).
+    example, and `size` is the number of examples if some are given by columns (otherwise 0).
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class BatchedKernel:
 
 
 def as_leaves(inputs: Sequence[Any], leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
-    """Return one array for each leaf, of its dtype and side by side in memory."""
+    """Return one contiguous array for each leaf, in its dtype."""
     arrays: list[NDArray[Any]] = [
         np.ascontiguousarray(given, SCALAR_TYPES[leaf.dtype]).reshape(-1)
         for given, leaf in zip(inputs, leaves, strict=True)
@@ -71,5 +71,5 @@ def as_leaves(inputs: Sequence[Any], leaves: Sequence[Leaf]) -> list[NDArray[Any
 
 
 def empty_leaves(leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
-    """Return one array for each leaf, to be filled."""
+    """Return one uninitialised array for each leaf."""
     return [np.empty(leaf.size, SCALAR_TYPES[leaf.dtype]) for leaf in leaves]

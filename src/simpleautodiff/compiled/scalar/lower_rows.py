@@ -1,4 +1,4 @@
-"""Lower rows (primitives) to operations: what a row computes for one number, in steps.
+"""Lower rows (primitives) to scalar operations: the steps for one number.
 
 Rows that are not here (Bessel functions, factorisations) are computed by NumPy or SciPy, inside the
 same program.
@@ -17,9 +17,9 @@ from simpleautodiff.compiled.scalar.operations import BOOL, FLOAT32, FLOAT64, IN
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.rules.row import TABLE
 
-Lowering = Callable[..., int]  # (program, dtype, *indices of numbers of it) -> index of the result
+Lowering = Callable[..., int]  # (program, dtype, *indices of steps) -> index of the result
 LOWERED_ROWS: dict[str, Lowering] = {}  # by the names of rows
-LOWERED_PREDICATES: dict[Any, Lowering] = {}  # functions of NumPy and Python that give a bool
+LOWERED_PREDICATES: dict[Any, Lowering] = {}  # functions of NumPy and Python that return a bool
 INTEGER_ROWS = frozenset(
     ("add", "sub", "mul", "neg", "abs", "maximum", "minimum", "square", "sign", "clip", "mod",
      "pos", "conj", "real", "stop_gradient")
@@ -28,7 +28,7 @@ LIGHT_ROWS = INTEGER_ROWS - {"mod"} | {"where", "astype"}
 
 
 def dtype_letter(dtype: Any) -> str | None:
-    """Return the letter of a dtype, or None if it is none that can be compiled."""
+    """Return the letter of a dtype, or None if that dtype is not compiled."""
     if dtype is None or not dtype.isnative:
         return None
     if dtype.kind in "iu":
@@ -37,7 +37,7 @@ def dtype_letter(dtype: Any) -> str | None:
 
 
 def can_lower(what: Any, dtype: Any) -> bool:
-    """Tell whether a row, or a function without a derivative, is made of operations here."""
+    """Tell whether a row, or a function without a derivative, can be lowered."""
     dtype = dtype_letter(dtype)
     if dtype is None:
         return False
@@ -63,7 +63,7 @@ def is_light(line: Any) -> bool:
 def lower(
     program: ScalarProgram, what: Any, dtype: str, args: list[int], given: tuple[Any, ...] = ()
 ) -> int:
-    """Append one row, or one function that answers yes or no, on single numbers.
+    """Append one row, or one predicate, on single numbers.
 
     `kind` is that of the result; `given` are settings that are no numbers, as of `round`.
     """
@@ -230,7 +230,7 @@ def _softplus(program: ScalarProgram, dtype: str, x: int) -> int:
 def _logaddexp(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
     apart = program.make("log1p", _exp_of_minus_size(program, program.sub(x, y)))
     general = program.add(program.make("maximum", x, y), apart)
-    equal = program.add(x, program.const(math.log(2), dtype))  # two infinities, too
+    equal = program.add(x, program.const(math.log(2), dtype))  # also for two infinities
     return _select(program, program.make("eq", x, y), equal, general)
 
 
@@ -292,7 +292,7 @@ def _sinc(program: ScalarProgram, dtype: str, x: int) -> int:
     )
 
 
-# What answers yes or no. --------------------------------------------------------------------------
+# Predicates. -------------------------------------------------------------------------------------
 
 
 def _truth(*functions: Any) -> Callable[[Lowering], Lowering]:

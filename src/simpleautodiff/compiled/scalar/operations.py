@@ -27,7 +27,7 @@ SCALAR_TYPES = {"d": np.float64, "f": np.float32, "?": np.bool_, "l": np.int64}
 
 
 def fits_int64(number: int) -> bool:
-    """Tell whether one of Python's integers is one of 64 bits.
+    """Tell whether a Python integer fits into 64 bits.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class OpText(NamedTuple):
     llvm: str
     python: str
     c: str
-    raises: bool = False  # whether Python raises an error where NumPy gives inf or nan
+    raises: bool = False  # whether Python raises where NumPy gives inf or nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +62,15 @@ class Operation:
     numpy: Callable[..., Any]
     gives: str = "same"  # the dtype of the result, or "same": that of the (last) argument
     commutes: bool = False
-    exact: bool = False  # of float32 numbers the float64 result is a float32 number
+    exact: bool = False  # for float32 numbers, the float64 result needs no rounding
     real: OpText | None = None  # float64 and float32
     integer: OpText | None = None  # int64
     boolean: OpText | None = None
-    library: str = ""  # what the C library calls it, if not by its name
-    numpy_code: str = ""  # in an exported module of Python, if not a call of `numpy`
+    library: str = ""  # its name in the C library, if it differs
+    numpy_code: str = ""  # its text in an exported Python module, if not a call of `numpy`
 
     def code(self, dtype: str) -> OpText | None:
-        """Return how it is written for arguments of a dtype; None if it does not take them."""
+        """Return its code for arguments of a dtype; None if it does not take them."""
         return {INT64: self.integer, BOOL: self.boolean}.get(dtype, self.real)
 
     @property
@@ -80,12 +80,12 @@ class Operation:
 
 
 class EachByMath(NamedTuple):
-    """A function of Python's `math` that NumPy does not have, for arrays too."""
+    """A function of Python's `math` that NumPy lacks, for arrays as well."""
 
     function: Callable[[float], float]
 
     def __call__(self, x: Any) -> Any:
-        """Compute one number after the other."""
+        """Compute the numbers one by one."""
         found = [self.function(number) for number in np.ravel(x)]
         return np.array(found, np.result_type(x)).reshape(np.shape(x))[()]
 
@@ -102,7 +102,7 @@ def call(function: str, arity: int) -> str:
 
 
 def _infix(llvm: str, python: str, c: str = "", raises: bool = False) -> OpText:
-    """Return what is written between two arguments; in LLVM before them."""
+    """Return an operator: between its arguments in Python and C, before them in LLVM."""
     return OpText(
         f"{{0}} = {llvm} TYPE {{1}}, {{2}}", f"{{1}} {python} {{2}}", f"{{1}} {c or python} {{2}}",
         raises,
@@ -110,26 +110,26 @@ def _infix(llvm: str, python: str, c: str = "", raises: bool = False) -> OpText:
 
 
 def _intrinsic(function: str, arity: int, python: str, c: str) -> OpText:
-    """Return a function that LLVM has an instruction for."""
+    """Return a function for which LLVM has an instruction."""
     args = ", ".join([f"TYPE {{{k}}}" for k in range(1, arity + 1)])
     return OpText(f"{{0}} = call FLAGS TYPE @llvm.{function}.NAME({args})", python, c, raises=True)
 
 
 def _rounding(name: str, python: str = "", integer: OpText | None = None) -> Operation:
-    """Return a function that gives a float without a fraction."""
-    python = f"copysign({python or name}({{1}}), {{1}})"  # the sign of zero is kept
+    """Return a function that rounds a float to an integer, as a float."""
+    python = f"copysign({python or name}({{1}}), {{1}})"  # keeps the sign of zero
     code = _intrinsic(name, 1, python, call(name, 1))
     return Operation(name, 1, getattr(np, name), exact=True, real=code, integer=integer)
 
 
 def _wrapping(llvm: str, sign: str) -> OpText:
-    """Return integer arithmetic that goes round where a result has more than 64 bits."""
+    """Return integer arithmetic that wraps around at 64 bits."""
     c = f"(int64_t)((uint64_t){{1}} {sign} (uint64_t){{2}})"
     return OpText(f"{{0}} = {llvm} TYPE {{1}}, {{2}}", f"{{1}} {sign} {{2}}", c)
 
 
 def _extreme(llvm: str, sign: str) -> OpText:
-    """Return the larger or the smaller of two floats: of equal ones the second, and a nan first."""
+    """Return the maximum or minimum of two floats: the second of equal ones; nan if one is."""
     instructions = f"""\
 {{0}}.a = fcmp {llvm} TYPE {{1}}, {{2}}
   {{0}}.b = select TRUTH {{0}}.a, TYPE {{1}}, TYPE {{2}}
@@ -169,7 +169,7 @@ _XOR = _infix("xor", "is not", "!=")
 _SELECT = OpText(
     "{0} = select TRUTH {1}, TYPE {2}, TYPE {3}", "{2} if {1} else {3}", "{1} ? {2} : {3}"
 )
-_REMAINDER = OpText(  # by 0 and by -1 it is 0, where the processor would stop: it is that by 1
+_REMAINDER = OpText(  # a divisor 0 or -1, which would trap, is replaced by 1: the result is 0
     """\
 {0}.a = add TYPE {2}, ONE
   {0}.b = icmp ult TYPE {0}.a, TWO
@@ -212,7 +212,7 @@ TABLE = (
               integer=_extreme_of_integers("smax", ">"), boolean=_OR),
     Operation("minimum", 2, np.minimum, commutes=True, exact=True, real=_extreme("olt", "<"),
               integer=_extreme_of_integers("smin", "<"), boolean=_AND),
-    Operation("fmod", 2, np.fmod, exact=True,  # the remainder with the sign of the first
+    Operation("fmod", 2, np.fmod, exact=True,  # the remainder, with the sign of the first argument
               real=OpText("{0} = frem TYPE {1}, {2}", call("fmod", 2), call("fmod", 2), True),
               integer=_REMAINDER),
     Operation("neg", 1, np.negative, exact=True, numpy_code="-{1}",
@@ -249,7 +249,7 @@ TABLE = (
     _rounding("floor", integer=_SAME),
     _rounding("ceil", integer=_SAME),
     _rounding("trunc", integer=_SAME),
-    _rounding("rint", "round"),  # to the nearest integer, halves to the even one
+    _rounding("rint", "round"),  # to the nearest integer, ties to even
     # Bools.
     _comparison("lt", np.less, "<", "olt", "slt", _infix("icmp ult", "<")),
     _comparison("le", np.less_equal, "<=", "ole", "sle", _infix("icmp ule", "<=")),
@@ -274,7 +274,7 @@ TABLE = (
               real=OpText("{0} = fptrunc TYPE {1} to FLOAT", "float32({1})", "(float){1}"),
               integer=OpText("{0} = sitofp TYPE {1} to FLOAT", _TO_FLOAT32, "(float){1}"),
               boolean=OpText("{0} = uitofp TYPE {1} to FLOAT", _TO_FLOAT32, "(float){1}")),
-    Operation("to_int64", 1, np.int64, INT64,  # of a bool, or of a float without a fraction
+    Operation("to_int64", 1, np.int64, INT64,  # from a bool, or from a float without a fraction
               real=OpText("{0} = fptosi TYPE {1} to INTEGER", "int({1})", "(int64_t){1}", True),
               boolean=OpText("{0} = zext TYPE {1} to INTEGER", "int({1})", "(int64_t){1}")),
 )

@@ -1,12 +1,12 @@
 """A scalar program: straight-line steps on single numbers, which every backend runs.
 
 A step is a tuple `(operation, *arguments)`; its arguments are the indices of earlier steps. No two
-steps are the same: to ask for a step that is there gives its index (common subexpressions are
-computed once). Inputs are `("input", k)`, constants `("const", bits)`, where `bits` are those of
+steps are the same: making a step that exists returns its index (common subexpressions are computed
+once). Inputs are `("input", k)`, constants `("const", bits)`, where `bits` are those of
 the float64, the float32 or the integer, so that 0.0 and -0.0 are two, and a nan is itself.
 
-A structural zero (an element of an array that nothing was put into) is a constant of its own: what
-is multiplied with it is a structural zero again, which holds for no other zero: 0.0 × inf is a nan.
+A structural zero (an element of an array that nothing was written to) is a constant of its own: its
+product with anything is a structural zero again, which holds for no other zero: 0.0 × inf is nan.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class ScalarProgram:
         self.dtypes: list[str] = []
         self.inputs: list[int] = []
         self.outputs: list[int] = []
-        self.guards: list[tuple[int, bool]] = []  # bools, and what they have to be
-        self.folded = 0  # how many steps were not made because their result was known
+        self.guards: list[tuple[int, bool]] = []  # bools, and their required values
+        self.folded = 0  # steps that were not made because their result was known
         self._indices: dict[Step, int] = {}
         self._zeros: dict[str, int] = {}
 
@@ -104,7 +104,7 @@ class ScalarProgram:
         return from_bits(step[1], self.dtypes[index]) if step[0] == "const" else None
 
     def make(self, operation: str, *args: int) -> int:
-        """Return the index of an operation on earlier steps, simplified where that is known."""
+        """Return the index of an operation on earlier steps, simplified if possible."""
         simplify = _SIMPLER.get(operation)
         found: int | None = simplify(self, *args) if simplify else None
         if found is not None:
@@ -113,7 +113,7 @@ class ScalarProgram:
         return self.make_unsimplified(operation, *args)
 
     def make_unsimplified(self, operation: str, *args: int) -> int:
-        """Return the index of an operation; only what is computed from constants is known."""
+        """Return the index of an operation, without simplification except constant folding."""
         row = OPERATIONS[operation]
         dtype = self.dtypes[args[-1]] if row.gives == "same" else row.gives
         steps = self.steps
@@ -166,7 +166,7 @@ class ScalarProgram:
     # The whole. -----------------------------------------------------------------------------------
 
     def live(self) -> list[int]:
-        """Return the indices of the steps that the outputs and the guards need, in order."""
+        """Return the indices of the steps that outputs and guards need, in order."""
         needed = bytearray(len(self.steps))
         for index in (*self.outputs, *(index for index, _ in self.guards), *self.inputs):
             needed[index] = 1
@@ -212,7 +212,7 @@ class ScalarProgram:
         return f"{operation} {' '.join(f'v{arg}' for arg in args)}"
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
-        """Compute the outputs with NumPy, of numbers or of arrays of one shape."""
+        """Compute the outputs with NumPy, for numbers or for arrays of one shape."""
         values: list[Any] = []
         with np.errstate(all="ignore"):
             for index, (operation, *args) in enumerate(self.steps):
@@ -232,13 +232,13 @@ def to_bits(number: Any, dtype: str) -> int:
     if dtype == FLOAT64:
         return int(struct.unpack("<q", struct.pack("<d", number))[0])
     if dtype == FLOAT32:
-        with np.errstate(over="ignore"):  # what is too large is inf, as NumPy has it
+        with np.errstate(over="ignore"):  # too large becomes inf, as in NumPy
             return int(np.float32(number).view(np.int32))
     return int(number)
 
 
 def from_bits(bits: int, dtype: str) -> Any:
-    """Return the number that has these bits, as NumPy's."""
+    """Return the number with these bits, as a NumPy scalar."""
     if dtype == FLOAT64:
         return np.float64(struct.unpack("<d", struct.pack("<q", bits))[0])
     if dtype == FLOAT32:
@@ -246,10 +246,10 @@ def from_bits(bits: int, dtype: str) -> Any:
     return SCALAR_TYPES[dtype](bits)
 
 
-# What is known without computing it. --------------------------------------------------------------
+# Simplifications. ------------------------------------------------------------------------------
 
 
-# Most steps have nothing to simplify: that is seen first, because programs can be long.
+# Most steps cannot be simplified; this is checked first, as programs can be long.
 _PLAIN = frozenset(OPERATIONS) - {"neg"} | {"input"}
 
 
@@ -359,7 +359,7 @@ def _simpler_power(program: ScalarProgram, x: int, y: int) -> int | None:
 
 
 def _whole_power(program: ScalarProgram, x: int, n: int) -> int:
-    if n < 0:  # of the reciprocal, which is as large or small as the result allows
+    if n < 0:  # a power of the reciprocal, which overflows only if the result does
         return _whole_power(program, program.div(program.const(1, program.dtypes[x]), x), -n)
     if n == 0:
         return program.const(1, program.dtypes[x])

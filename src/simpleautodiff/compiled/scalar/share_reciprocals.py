@@ -14,7 +14,7 @@ def share_reciprocals(program: ScalarProgram) -> ScalarProgram:
     """Return the program with one division where several numbers are divided by the same one.
 
     x/y becomes x × (1/y), which may differ from it in the last bit; x/(2y) counts as a division by
-    y, and so with all powers of two.
+    y, and so do all powers of two.
     """
     divisors = Counter([_root(program, step[2])[0] for step in program.steps if step[0] == "div"])
     if program.precise or all(count < 2 for count in divisors.values()):
@@ -23,7 +23,7 @@ def share_reciprocals(program: ScalarProgram) -> ScalarProgram:
 
 
 def _root(program: ScalarProgram, place: int) -> tuple[int, float]:
-    """Return what a number is a multiple of, and how many times: a power of two."""
+    """Return the number of which a step is a multiple by a power of two, and that power."""
     step = program.steps[place]
     for factor, other in (step[1:], step[:0:-1]) if step[0] == "mul" else ():
         if program.steps[factor][0] == "const" and program.dtypes[factor] in (FLOAT64, FLOAT32):
@@ -34,7 +34,7 @@ def _root(program: ScalarProgram, place: int) -> tuple[int, float]:
 
 
 def rewrite_divisions(program: ScalarProgram, shared: Iterable[int]) -> ScalarProgram:
-    """Make the steps of a program anew, dividing by the `shared` ones with their reciprocals."""
+    """Rebuild the steps of a program, dividing by the `shared` ones through their reciprocals."""
     new, of, shared = ScalarProgram(program.precise), {}, set(shared)
     new.folded = program.folded
     for old in program.live():

@@ -8,11 +8,11 @@ from simpleautodiff.compiled.scalar.kernel import Kernel
 
 
 class Part(NamedTuple):
-    """Some steps of a program that follow each other.
+    """Some consecutive steps of a program.
 
-    When the steps are done, the numbers that later parts need are kept in numbered slots; then
-    guards are checked, each a number, a place and what it has to be; and results are stored, each a
-    number and a place.
+    After the steps, the numbers that later parts need are stored in numbered slots; then guards are
+    checked, each a number, a step and its required value; and results are stored, each a number and
+    a step.
     """
 
     places: list[int]
@@ -22,15 +22,15 @@ class Part(NamedTuple):
 
 
 class SplitProgram(NamedTuple):
-    """A program in parts, with the slot of each number that one part leaves for another."""
+    """A program in parts, with the slot of each number that one part passes to another."""
 
     parts: list[Part]
     slots: dict[int, int]
-    size: int  # how many slots there are
+    size: int  # the number of slots
 
 
 def split_program(kernel: Kernel, length: int) -> SplitProgram:
-    """Cut a program into parts of so many steps; what nothing needs is left out.
+    """Cut a program into parts of `length` steps; unneeded steps are dropped.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def split_program(kernel: Kernel, length: int) -> SplitProgram:
 
 
 def _put_ends(kernel: Kernel, parts: list[Part], home: dict[int, int]) -> None:
-    """Put guards and results into parts; guards are checked in their order."""
+    """Assign guards and results to parts; guards are checked in their order."""
     latest = 0
     for number, (place, expected) in enumerate(kernel.program.guards):
         latest = max(latest, home.get(place, 0))
@@ -68,7 +68,7 @@ def _put_ends(kernel: Kernel, parts: list[Part], home: dict[int, int]) -> None:
 
 
 def _last_parts(kernel: Kernel, parts: list[Part], home: dict[int, int]) -> dict[int, int]:
-    """Return the last part that needs each number, of those that are needed in another part."""
+    """Return the last part that needs each number which is needed outside its own part."""
     last: dict[int, int] = {}
     for number, part in enumerate(parts):
         needed = [arg for place in part.places for arg in kernel.program.steps[place][1:]]
@@ -81,7 +81,7 @@ def _last_parts(kernel: Kernel, parts: list[Part], home: dict[int, int]) -> dict
 def _slots(
     parts: list[Part], last: dict[int, int], home: dict[int, int]
 ) -> tuple[dict[int, int], int]:
-    """Give a slot to each number that is needed later, and again to another when it is not."""
+    """Assign a slot to each number that is needed later; slots are reused."""
     slots: dict[int, int] = {}
     free: list[int] = []
     leaving: dict[int, list[int]] = {}

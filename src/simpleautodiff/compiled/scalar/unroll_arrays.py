@@ -1,8 +1,8 @@
 """Unroll small arrays: a recorded program becomes a scalar program on their elements.
 
-An array is an array of places in the scalar program. Rows that move elements about are computed on
-places as they would be on numbers; so are rows that add and multiply, on cells that append to the
-program what is done to them.
+An array becomes an array of indices of steps in the scalar program. Rows that move elements are
+applied to indices as they would be to numbers. Rows that add and multiply are applied to cells,
+which append each operation to the program.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from simpleautodiff.errors import TraceError
 from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 
-UNROLLED_ARRAY = 256  # elements of an array that is unrolled
-UNROLLED_ELEMENTS = 40_000  # elements of all arrays of a program that is unrolled
+UNROLLED_ARRAY = 256  # elements of an unrolled array, at most
+UNROLLED_ELEMENTS = 40_000  # elements of all arrays of an unrolled program, at most
 
 FLOAT64_DTYPE = np.dtype(np.float64)
 DIRECT = {TABLE[name] for name in OPERATIONS.keys() & TABLE.keys() & LOWERED_ROWS.keys()}
@@ -52,7 +52,7 @@ EXTREMES = {"max": "maximum", "min": "minimum"}
 
 
 class NotUnrolledError(TraceError):
-    """A program has arrays that are too large, or rows that are no operations on numbers."""
+    """A program has arrays that are too large, or rows that are not scalar operations."""
 
 
 class Cell:
@@ -76,13 +76,13 @@ class Cell:
         dtype = self.flat.dtypes[self.place]
         if isinstance(other, Cell):
             return self.flat.to(dtype, other.place)
-        if other == 0:  # what NumPy begins with, and what nothing was put into
+        if other == 0:  # NumPy's initial 0, or an element that nothing was written to
             return self.flat.zero(dtype)
         return self.flat.const(other, dtype)
 
 
 def unroll(recorded: RecordedProgram, precise: bool = False) -> Kernel:
-    """Return a program of rows as a scalar program; refuse what is too large or too special."""
+    """Return a recorded program as a scalar program; refuse one that cannot be unrolled."""
     _check_size(recorded)
     return _Unrolling(recorded, precise).kernel()
 
@@ -99,7 +99,7 @@ def _check_size(recorded: RecordedProgram) -> None:
 
 
 def unroll_if_small(recorded: RecordedProgram, precise: bool) -> Kernel | None:
-    """Return a recorded program as one on single numbers; None if it has to stay one on arrays."""
+    """Return a recorded program as a scalar program; None if it has to stay on arrays."""
     try:
         return unroll(recorded, precise)
     except NotUnrolledError:
@@ -110,7 +110,7 @@ class _Unrolling:
     def __init__(self, recorded: RecordedProgram, precise: bool) -> None:
         self.recorded = recorded
         self.flat = ScalarProgram(precise)
-        self.values: list[Any] = []  # of each line a place, or an array of them
+        self.values: list[Any] = []  # for each line an index of a step, or an array of them
 
     def kernel(self) -> Kernel:
         lines, values, quick = self.recorded.lines, self.values, self._quick
@@ -140,7 +140,7 @@ class _Unrolling:
         return np.array(cells, np.int64).reshape(line.shape)
 
     def _quick(self, line: Line) -> int | None:
-        """Return the place of an operation on single numbers, most of what long programs have."""
+        """Return the step of an operation on single numbers, the bulk of long programs."""
         args, flat = [], self.flat
         for arg in line.args:
             if type(arg) is Ref:
@@ -155,7 +155,7 @@ class _Unrolling:
         return flat.make(line.what.name, *args)
 
     def _of(self, line: Line) -> Any:
-        """Return the places of one line."""
+        """Return the steps of one line."""
         what = line.what
         if type(what) is Primitive and not what.arrays:
             return self._elementwise(line)
@@ -190,7 +190,7 @@ class _Unrolling:
         return _each(lambda *xs: lower(self.flat, what, dtype, list(xs)), *args)
 
     def _function(self, line: Line) -> Any:
-        """Return the places of a function without a derivative."""
+        """Return the steps of a function without a derivative."""
         if line.what in LOWERED_PREDICATES and can_lower(line.what, line.dtype):
             found = [self.values[arg] for arg in line.args if type(arg) is Ref]
             dtypes = [self.flat.dtypes[int(np.ravel(x)[0])] for x in found if np.size(x)]
@@ -217,7 +217,7 @@ class _Unrolling:
         return _simple(cells.reshape(line.shape).astype(np.int64))
 
     def _numbers(self, line: Line, dtype: str, form: Any) -> list[Any]:
-        """Return the arguments of a row: its numbers in a form, settings as they are."""
+        """Return the arguments of a row: its numbers in a form, settings unchanged."""
         result = []
         for k, arg in enumerate(line.args):
             if k not in line.what.settings:
@@ -229,7 +229,7 @@ class _Unrolling:
         return result
 
     def _value(self, arg: Any, dtype: str | None) -> Any:
-        """Return the places of an argument, in a dtype if one is given."""
+        """Return the steps of an argument, in a dtype if one is given."""
         if type(arg) is Ref:
             found = self.values[arg]
             if dtype is None:
@@ -255,7 +255,7 @@ class _Unrolling:
         return cells
 
     def _places(self, cells: Any, dtype: str, empty: int) -> Any:
-        """Return what was computed with cells as places, `empty` where nothing was put."""
+        """Return the steps of computed cells, `empty` where nothing was written."""
 
         def place(cell: Any) -> int:
             if isinstance(cell, Cell):
@@ -268,14 +268,14 @@ class _Unrolling:
 
 
 def _comparison_dtype(arg: Any, dtypes: list[str]) -> str | None:
-    """Return the dtype in which one of Python's numbers is compared with others; None: its own."""
+    """Return the dtype in which a Python number is compared with others; None: its own."""
     if type(arg) not in (int, float) or not dtypes:
         return None
     return dtype_letter(np.result_type(SCALAR_TYPES[dtypes[0]], arg))
 
 
 def _each(function: Any, *args: Any) -> Any:
-    """Apply a function to places one by one, broadcasting arrays of them."""
+    """Apply a function to steps one by one, broadcasting arrays of them."""
     if all(type(arg) is int for arg in args):
         return function(*args)
     arrays = np.broadcast_arrays(*args)
@@ -285,7 +285,7 @@ def _each(function: Any, *args: Any) -> Any:
 
 
 def _scatter(cells: Any, index: Any, new: tuple[int, ...]) -> Any:
-    """Put cells into an array of nothing; those that fall on one place are added."""
+    """Scatter cells into an empty array; those with the same index are added."""
     out = np.zeros(new, object)
     if is_basic(index):
         out[index] = cells[()]
@@ -295,7 +295,7 @@ def _scatter(cells: Any, index: Any, new: tuple[int, ...]) -> Any:
 
 
 def _simple(found: Any) -> Any:
-    """Return the place of a single number as it is, without an array around it."""
+    """Return a single step without an array around it."""
     return found if np.ndim(found) else int(found)
 
 

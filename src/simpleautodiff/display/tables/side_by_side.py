@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
@@ -24,10 +25,13 @@ _SUBSCRIPTS = str.maketrans("0123456789-", "₀₁₂₃₄₅₆₇₈₉₋")
 
 
 class SideBySide:
-    """Two tables next to each other: the evaluation, and a sweep; a notebook displays them."""
+    """Two tables next to each other: the evaluation, and a sweep; a notebook displays them.
+
+    They have no source lines, for which two tables in one line leave no room.
+    """
 
     def __init__(self, left: Table, right: Table) -> None:
-        self.left, self.right = left, right
+        self.left, self.right = _without_source(left), _without_source(right)
 
     def __str__(self) -> str:
         return self.to("text")
@@ -45,6 +49,13 @@ class SideBySide:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": self.to("text"), "text/html": self.to("html")}
+
+
+def _without_source(table: Table) -> Table:
+    sections = tuple(
+        tuple(replace(row, line="", variable="") for row in section) for section in table.sections
+    )
+    return Table(table.title, table.heads, sections, table, table.upward)
 
 
 def _join_lines(left: list[str], right: list[str]) -> str:

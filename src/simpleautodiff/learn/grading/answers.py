@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simpleautodiff.core.graphs import forward, reverse
+from simpleautodiff.core.forward_reverse import forward, reverse
 from simpleautodiff.core.node import Node
 from simpleautodiff.learn.graphs import Graph
 from simpleautodiff.rules.scalar import arithmetic, exponential, piecewise, trigonometric

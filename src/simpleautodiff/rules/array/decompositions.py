@@ -16,7 +16,7 @@ from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.rules.array.dtypes import real_dtype
 from simpleautodiff.rules.array.indexing import concatenate, getitem
-from simpleautodiff.rules.array.linear_systems import EQUAL, flip, has_equal, inv, solve
+from simpleautodiff.rules.array.linear_systems import EQUAL_EIGENVALUES, flip, has_equal, inv, solve
 from simpleautodiff.rules.array.products import matmul, swap
 from simpleautodiff.rules.array.repeated_values import (
     divide_by_gaps,
@@ -31,7 +31,7 @@ from simpleautodiff.values.functions import is_complex
 
 
 def _take_block(packed: Any, start: int, stop: int) -> Any:
-    """Return one factor of a decomposition that is packed into one array."""
+    """Return one factor of a decomposition whose factors are packed into one array."""
     return getitem(packed, (..., slice(start, stop), slice(None)))
 
 
@@ -133,7 +133,7 @@ svd: Wrapping = row(
         Kink(
             "equal singular values, or 0",
             lambda a: has_equal(np.linalg.svd(a)[1], 0.0),
-            EQUAL.choice,
+            EQUAL_EIGENVALUES.choice,
         )
     ],
 )
@@ -154,7 +154,7 @@ def split_qr(packed: Any, a: Any) -> tuple[Any, Any]:
 
 
 def _take_below(x: Any) -> Any:
-    """Set what is not below the diagonal to 0."""
+    """Set all elements to 0 that are not below the diagonal."""
     n = shape_of(x)[-1]
     return where(np.tri(n, n, -1, bool), x, 0.0)
 
@@ -245,7 +245,9 @@ eig: Wrapping = row(
     reason="with A V = V W, the diagonal of V⁻¹ dA V changes W, and the rest rotates the vectors",
     batch=lambda size, which, a: eig(a),
     kinks=[
-        Kink("equal eigenvalues", lambda a: has_equal(np.linalg.eigvals(a)), EQUAL.choice),
+        Kink(
+            "equal eigenvalues", lambda a: has_equal(np.linalg.eigvals(a)), EQUAL_EIGENVALUES.choice
+        ),
     ],
 )
 

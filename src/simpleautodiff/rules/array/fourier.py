@@ -1,9 +1,9 @@
 """Rows: Fourier transforms along one axis, without normalisation.
 
 The matrix of a Fourier transform is symmetric, so the transform is its own transpose. The transform
-of real numbers stores half of the frequencies; in its transpose those that stand for a conjugate,
-too, count twice. With the right scaling the matrix of a cosine or sine transform is orthogonal, so
-its transpose is its inverse.
+of real numbers stores half of the frequencies; those that also stand for their conjugate count
+twice in its transpose. With the right scaling the matrix of a cosine or sine transform is
+orthogonal, so its transpose is its inverse.
 """
 
 from __future__ import annotations

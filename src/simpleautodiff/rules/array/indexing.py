@@ -1,4 +1,4 @@
-"""Rows: elements by index: selecting, scattering, writing, joining; and cumulative sums."""
+"""Rows that select, scatter, write and join elements by index; and cumulative sums."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def mark_index(index: Any, full: tuple[int, ...]) -> Any:
 
 
 def find_batches(index: Any) -> list[Traced]:
-    """Return the parts of an index that differ from example to example."""
+    """Return the parts of an index that are batches, so that they differ between examples."""
     parts = index if isinstance(index, tuple) else (index,)
     return [
         part for part in parts if isinstance(part, Traced) and hasattr(part.level, "one_by_one")
@@ -131,7 +131,7 @@ def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
 
 
 def _getitem_back(bar: Any, _x: Any, index: Any) -> Any:
-    """Put the adjoints of elements where they were taken; all others are structural zeros."""
+    """Scatter the adjoints of the selected elements; all others are structural zeros."""
     full = shape_of(_x)
     if is_recorded(index):
         marked = scatter(record_with(index, np.ones(shape_of(bar))), index, full) > 0
@@ -141,13 +141,13 @@ def _getitem_back(bar: Any, _x: Any, index: Any) -> Any:
 
 
 def is_recorded(index: Any) -> bool:
-    """Tell whether an index will be another one at every call of a recorded program."""
+    """Tell whether an index is a symbol, so that it differs from call to call."""
     parts = index if isinstance(index, tuple) else (index,)
     return any(isinstance(part, Traced) for part in parts) and not find_batches(index)
 
 
 def record_with(index: Any, x: Any) -> Any:
-    """Return an array as part of the program that an index is recorded in, if it is."""
+    """Return an array on the level of a recorded index, so that both are in one program."""
     if isinstance(x, Traced) or not is_recorded(index):
         return x
     parts = index if isinstance(index, tuple) else (index,)
@@ -156,7 +156,7 @@ def record_with(index: Any, x: Any) -> Any:
 
 
 def _masked(bar: Any, mask: Any) -> Any:
-    """Return an adjoint of which only the marked elements exist."""
+    """Return an adjoint that exists only at the marked elements."""
     array = plain(bar)
     if type(array) is Foreign:
         mask = Foreign(array.convert(mask), array.xp)
@@ -175,7 +175,7 @@ getitem: Wrapping = linear_row(
 
 
 def _has_ties(x: Any, indices: Any, axis: int) -> bool:
-    """Tell whether an element that was selected along an axis equals another one there."""
+    """Tell whether a selected element equals another one along the axis."""
     chosen = np.moveaxis(x[indices], axis, -1)
     outer = chosen.shape[:-1]
     lines = np.moveaxis(x.reshape(_infer_axis(indices.shape, axis, x.size)), axis, -1)
@@ -187,7 +187,7 @@ def _has_ties(x: Any, indices: Any, axis: int) -> bool:
 
 
 def _infer_axis(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
-    """Return the shape with the length of one axis left to be inferred from the size."""
+    """Return the shape with -1 for one axis, whose length NumPy infers from the size."""
     new = [*shape]
     new[axis] = -1 if size else 0
     return tuple(new)
@@ -195,7 +195,7 @@ def _infer_axis(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]
 
 @cache
 def getitem_by_rank(axis: int) -> Wrapping:
-    """Return `getitem` for sorting along an axis, where the order of equal elements is a choice."""
+    """Return `getitem` for sorting along an axis, which has a kink where elements are equal."""
     choice = "each retains its own derivative, in the original order"
     return add_kinks(
         getitem, Kink("equal elements", lambda x, indices: _has_ties(x, indices, axis), choice)
@@ -231,7 +231,7 @@ def _set_item(x: Any, value: Any, index: Any) -> Any:
 
 
 def _written_rule(_v: Any, _x: Any, _value: Any, index: Any) -> Linear:
-    """Return the local derivative of the array after the write, in the value that was written."""
+    """Return the local derivative of a write with respect to the written value."""
 
     def push(dot: Any) -> Any:
         return set_item(np.zeros(shape_of(_v), np.result_type(plain(_v))), dot, index)
@@ -254,7 +254,7 @@ def _set_item_batch(size: int, which: tuple[bool, ...], x: Any, value: Any, inde
 
 
 def _set_item_back(bar: Any, _x: Any, _value: Any, index: Any) -> Any:
-    """Return the adjoint of the array before the write; what was overwritten does not count."""
+    """Return the adjoint of the array before the write: 0 where it was overwritten."""
     full = shape_of(bar)
     if is_recorded(index):
         return _masked(set_item(bar, 0, index), set_item(np.ones(full), 0, index) > 0)

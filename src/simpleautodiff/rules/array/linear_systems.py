@@ -191,7 +191,7 @@ def has_equal(values: Any, *others: float) -> Any:
     return np.any(np.triu(tight, 1))
 
 
-EQUAL = Kink(
+EQUAL_EIGENVALUES = Kink(
     "equal eigenvalues",
     lambda a: has_equal(np.linalg.eigvalsh(a)),
     "that of the limit, and nan if the vectors matter; each value has the vector NumPy gives it",
@@ -210,7 +210,7 @@ def _as_one_row(w: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """A function of NumPy or SciPy with its settings; `part` is the one result that is taken.
+    """A function of NumPy or SciPy with its settings; `part` selects one of its results.
 
     Unlike a lambda it can be written as code.
 
@@ -231,7 +231,7 @@ class Decomposition:
 
 
 class SymmetricRows(NamedTuple):
-    """The rows of eigenvalues and eigenvectors, as one function of NumPy or SciPy gives them."""
+    """The rows of eigenvalues and eigenvectors computed by one function of NumPy or SciPy."""
 
     eigenvalues: Wrapping
     eigenvectors: Wrapping
@@ -241,10 +241,10 @@ class SymmetricRows(NamedTuple):
 def make_symmetric_rows(
     decompose: Decomposition, find_values: Decomposition | None = None, listed: bool = False
 ) -> SymmetricRows:
-    """Make the rows of eigenvalues and eigenvectors that `decompose` finds.
+    """Make the rows of the eigenvalues and eigenvectors that `decompose` returns.
 
-    Functions differ in the signs of vectors and in the last digits. Where `find_values` is given,
-    eigenvalues are those that it finds.
+    Functions differ in the signs of vectors and in the last digits. If `find_values` is given, it
+    computes the eigenvalues.
     """
 
     def pull_values(bar: Any, a: Any) -> Any:
@@ -275,7 +275,7 @@ def make_symmetric_rows(
         batch=lambda size, which, a: eigenvalues(a),
         domain=SYMMETRIC_MATRIX,
         holomorphic=False,
-        kinks=[EQUAL],
+        kinks=[EQUAL_EIGENVALUES],
         listed=listed,
     )
     eigenvectors: Wrapping = row(
@@ -292,7 +292,7 @@ def make_symmetric_rows(
         batch=lambda size, which, a: eigenvectors(a),
         domain=SYMMETRIC_MATRIX,
         holomorphic=False,
-        kinks=[EQUAL],
+        kinks=[EQUAL_EIGENVALUES],
         listed=listed,
     )
     return SymmetricRows(eigenvalues, eigenvectors, decompose)

@@ -254,9 +254,9 @@ class NotRealError(DomainError):
 
 
 def _sqrtm_value(a: Any, may_be_complex: bool) -> Any:
-    """Compute the principal root; of a real matrix one that is complex only if that is said."""
+    """Compute the principal root; that of a real matrix may be complex only if this is allowed."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Matrix is singular")  # which the slope looks at
+        warnings.filterwarnings("ignore", "Matrix is singular")  # the rule checks it
         result = scipy_linalg("sqrtm")(a.astype(np.promote_types(a.dtype, np.float64)))
     if may_be_complex:
         return np.asarray(result, np.promote_types(a.dtype, np.complex64))
@@ -268,8 +268,8 @@ def _sqrtm_value(a: Any, may_be_complex: bool) -> Any:
 def _root_slope(v: Any, q: Any, a: Any) -> Any:
     """Solve V X + X V = Q for a root V of A; if A is singular, where Q leaves its kernel alone.
 
-    In eigenvectors of V the equation is (λᵢ + λⱼ) Xᵢⱼ = Qᵢⱼ. Where both numbers are 0 there is no
-    slope, unless Qᵢⱼ is 0 as well.
+    In eigenvectors of V the equation is (λᵢ + λⱼ) Xᵢⱼ = Qᵢⱼ. If both eigenvalues are 0 there is no
+    derivative, unless Qᵢⱼ is 0 as well.
     """
     missing = len(a) - np.linalg.matrix_rank(a)
     if not missing:
@@ -337,7 +337,7 @@ principal_root = row(
 
 
 def sqrtm(a: Any) -> Any:
-    """Return the principal root of a matrix, which is complex where a real one does not exist."""
+    """Return the principal root of a matrix; it is complex if no real one exists."""
     try:
         return principal_root(a, False)
     except NotRealError:
@@ -356,7 +356,7 @@ def _solve_stein(c: Any, q: Any) -> Any:
 
 
 def _continuous(x: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any, Any, Any]:
-    """Return X, the gain, and how a linear equation for dX is solved, forward and back."""
+    """Return X, the gain, and the functions that solve for dX, forward and transposed."""
     gain = solve(r, matmul(swap(b), x))
     closed = a - matmul(b, gain)
     forward = lambda q: -sylvester(swap(closed), closed, q)  # noqa: E731
@@ -364,7 +364,7 @@ def _continuous(x: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _discrete(x: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any, Any, Any]:
-    """Return X times the closed loop, the gain, and how an equation for dX is solved."""
+    """Return X times the closed loop, the gain, and the functions that solve for dX."""
     weighed = matmul(swap(b), x)
     gain = solve(r + matmul(weighed, b), matmul(weighed, a))
     closed = a - matmul(b, gain)

@@ -21,7 +21,7 @@ def swap(x: Any) -> Any:
 
 
 def _as_matrices(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return vectors as the matrices that matmul takes them for: 1 × n on the left, n × 1 right."""
+    """Return vectors as matmul treats them: as matrices of 1 × n (left) and n × 1 (right)."""
     if len(shape_of(a)) == 1:
         a = reshape(a, (1, *shape_of(a)))
     if len(shape_of(b)) == 1:
@@ -82,12 +82,12 @@ def _multiply_stacks(a: Any, b: Any, which: tuple[bool, ...], ranks: list[int]) 
 
 
 def _restate_matmul(a: Any, b: Any) -> Any:
-    """Return the sum of squares that r @ r is, if r is a root."""
+    """Return r @ r as a sum of squares, if r is a root."""
     return _restate_sum("i->", matmul, a, b) if len(shape_of(a)) == 1 else None
 
 
 def _restate_sum(adding: str, product: Any, *args: Any) -> Any:
-    """Return a sum of products of two arrays that have a root as a factor."""
+    """Return a sum of products, if both factors are arrays that are multiples of a root."""
     a, b = args[-2:]
     smooth = multiply_roots(a, b) if shape_of(a) == shape_of(b) else None
     if smooth is None:
@@ -143,7 +143,7 @@ def _einsum_batch(size: int, which: tuple[bool, ...], subscripts: str, *operands
 
 
 def _restate_einsum(subscripts: str, *operands: Any) -> Any:
-    """Return the sum of squares that np.einsum("ij,ij->i", r, r) is, if r is a root."""
+    """Return np.einsum("ij,ij->i", r, r) as a sum of squares, if r is a root."""
     terms, output = subscripts.split("->")
     first, *others = terms.split(",")
     if others != [first] or len(set(first)) < len(first):

@@ -1,9 +1,9 @@
 """Derivatives where eigenvalues or singular values are repeated: limits, in exact series.
 
 The vectors of repeated values are any basis, and turn into each other at the rate
-1 / (difference of their values). Of a function that does not depend on the basis (a function of the
-matrix, a projector, a polar factor) what is infinite cancels in the end, and a limit remains. To
-find it, a matrix A = V W V⁻¹ with repeated values is one that moves,
+1 / (difference of their values). If a function does not depend on the basis (a function of
+the matrix, a projector, a polar factor), the infinite terms cancel in the end, and a limit remains.
+To find it, a matrix A = V W V⁻¹ with repeated values is replaced by one that moves,
 
     A(ε) = V (W + ε D) V⁻¹,   A(0) = A,
 
@@ -36,16 +36,16 @@ from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.values.functions import Function
 
-ORDER = 4  # how many terms of series are known; each derivative divides by differences once more
-CLOSE = 8  # values are repeated that differ by so many roundings, for each of them
-LOSS = 1e4  # what is left of a pole that cancels, in units of rounding
+SERIES_ORDER = 4  # terms of each series; each derivative uses up one
+CLOSE = 8  # values that differ by fewer roundings than this, times their number, are repeated
+LOSS = 1e4  # a pole counts as cancelled below this many roundings
 
 
 # Which values are repeated. -----------------------------------------------------------------------
 
 
 def are_close(values: Any, size: Any, count: int, factor: int = CLOSE) -> Any:
-    """Tell of differences of `count` values of that size whether they are 0, up to rounding."""
+    """Tell which differences of `count` values of a given size are 0, up to rounding."""
     return abs(values) <= factor * count * np.finfo(plain(values).dtype).eps * size
 
 
@@ -57,7 +57,7 @@ def find_pairs(values: Any, factor: int = CLOSE) -> Any:
     close = are_close(values[..., None, :] - values[..., :, None], size, n, factor)
     if np.count_nonzero(close) == close.size // max(n, 1):
         return close & ~one
-    return (np.linalg.matrix_power((close | one).astype(float), n) > 0) & ~one  # and their chains
+    return (np.linalg.matrix_power((close | one).astype(float), n) > 0) & ~one  # and chains
 
 
 def find_zeros(values: Any, factor: int = CLOSE) -> Any:
@@ -73,7 +73,7 @@ class LimitLevel(JetLevel):
     """A level of series in ε, just below the level of the derivative that needs it."""
 
     def __init__(self, number: float, owner: Level) -> None:
-        super().__init__(ORDER)
+        super().__init__(SERIES_ORDER)
         self.number = self.lazy.number = number
         self.open = self.lazy.open = True
         self.owner = owner
@@ -98,7 +98,7 @@ class LimitLevel(JetLevel):
         return super().run(primitive, args)
 
     def _run_on_poles(self, primitive: Primitive, args: list[Any], poles: list[int]) -> Any:
-        """Run a primitive that is linear in what has poles; in others they must have cancelled."""
+        """Run a primitive that is linear in the arguments with poles; others must have none."""
         numbers = {i for i in range(len(args)) if i not in primitive.settings}
         reads = [_values_read_in(primitive, i) for i in poles]
         factors = numbers.intersection(*[set().union(*reads)])
@@ -122,9 +122,9 @@ class LimitLevel(JetLevel):
         return Pole(super().run(primitive, tuple(args)), order, size)
 
     def _divide(self, x: Any, gap: Any, repeated: Any) -> Any:
-        """Divide by differences, those of repeated values being multiples of ε.
+        """Divide by differences of values; those of repeated values are multiples of ε.
 
-        Differences are linear in ε: they have no terms beyond those that are kept.
+        Differences are linear in ε, so no term of theirs is lost.
         """
         pole = isinstance(x, Pole) and x.level is self
         jet, order = (x.jet, x.order) if pole else (x, 0)
@@ -139,7 +139,7 @@ class LimitLevel(JetLevel):
 class Pole(Traced):
     """A series divided by ε to the power `order`.
 
-    `size` bounds what was added up in its terms: they are known to rounding of that.
+    `size` bounds the terms that were added up in it: it is exact to the rounding of that.
     """
 
     __slots__ = ("jet", "order", "size")
@@ -153,25 +153,25 @@ class Pole(Traced):
     def infinite(self) -> Any:
         """Tell which elements have a term with a negative power of ε that is not 0."""
         rounding = LOSS * self.level.rounding * self.size
-        if self.order > ORDER:
+        if self.order > SERIES_ORDER:
             return np.ones(np.shape(plain(self)), bool)
         terms = [plain(_term(self.jet, k)) for k in range(self.order)]
         return np.any([~(np.abs(term) <= rounding) for term in terms], axis=0)
 
     def as_jet(self) -> Jet:
-        """Return the series without the terms that are infinite; its last terms are not known."""
+        """Return the series without its infinite terms; its last terms are not known."""
         terms = [
             _times(math.factorial(k - self.order) / math.factorial(k), self.jet.nth(k))
-            for k in range(self.order, ORDER + 1)
+            for k in range(self.order, SERIES_ORDER + 1)
         ]
-        unknown = [np.nan * self.jet.value] * (ORDER + 1 - len(terms))
+        unknown = [np.nan * self.jet.value] * (SERIES_ORDER + 1 - len(terms))
         first, *rest = [*terms, *unknown]
         return Jet(where(self.infinite(), np.nan, first), rest, self.level)
 
 
 def _term(jet: Any, k: int) -> Any:
     """Return the coefficient of εᵏ."""
-    if k > ORDER:
+    if k > SERIES_ORDER:
         return np.nan * jet.value
     derivative = jet.nth(k)
     return 0 * jet.value if derivative is ZERO else derivative * (1 / math.factorial(k))
@@ -182,14 +182,14 @@ def _times(number: float, derivative: Any) -> Any:
 
 
 def _times_power(x: Any, order: int, level: LimitLevel) -> Jet:
-    """Return x times εᵒʳᵈᵉʳ, without the power by which a pole is divided already."""
+    """Return x times εᵒʳᵈᵉʳ; the power that already divides a pole is subtracted."""
     if isinstance(x, Pole) and x.level is level:
         x, order = x.jet, order - x.order
     own = isinstance(x, Jet) and x.level is level
-    jet: Jet = x if own else Jet(x, [ZERO] * ORDER, level)
+    jet: Jet = x if own else Jet(x, [ZERO] * SERIES_ORDER, level)
     if not order:
         return jet
-    powers = range(order, ORDER + 1)
+    powers = range(order, SERIES_ORDER + 1)
     terms = [_times(float(math.perm(k, order)), jet.nth(k - order)) for k in powers]
     zero = 0 * np.where(np.isfinite(plain(x)), plain(x), 0)
     return Jet(zero, [ZERO] * (order - 1) + terms, level)
@@ -204,7 +204,7 @@ def _size(x: Any) -> float:
 
 
 def _find_size(x: Any) -> float:
-    """Return the size of the largest finite number of an array."""
+    """Return the largest absolute value of the finite numbers of an array."""
     sizes = np.abs(x)
     return float(np.max(np.where(np.isfinite(sizes), sizes, 0.0), initial=0.0))
 
@@ -212,7 +212,7 @@ def _find_size(x: Any) -> float:
 def _values_read_in(primitive: Primitive, i: int) -> frozenset[int]:
     """Return the values that the derivative in an argument depends on."""
     if primitive.partials[i] is ZERO:
-        return frozenset((-1,))  # steps: their argument has to be a number
+        return frozenset((-1,))  # a step function: its argument must have no pole
     if primitive.name == "einsum":
         return frozenset(range(1, primitive.arity)) - {i}
     return values_read(primitive, (i,))
@@ -221,7 +221,7 @@ def _values_read_in(primitive: Primitive, i: int) -> frozenset[int]:
 # Decompositions of matrices that move. ------------------------------------------------------------
 
 
-Factors = dict[str, list[Any]]  # by the name of a row: its value for A(ε), and the derivatives in ε
+Factors = dict[str, list[Any]]  # by row: its value for A(ε) and derivatives in ε
 
 
 class MovingMatrix(Traced):
@@ -235,7 +235,7 @@ class MovingMatrix(Traced):
         self.factors = factors
 
     def decompose(self, primitive: Primitive) -> Any:
-        """Return what a row of decompositions gives for A(ε)."""
+        """Return the result of a decomposition row for A(ε)."""
         value, *higher = self.factors[primitive.name]
         return Jet(value, higher, self.level)
 
@@ -245,7 +245,7 @@ def move_symmetric(decompose: Function, a: Any, turned: bool) -> Factors:
     w, v = decompose(a)
     pairs = find_pairs(w)
     vectors = v @ _rotation(pairs, v.dtype) if turned else v
-    still = [ZERO] * ORDER
+    still = [ZERO] * SERIES_ORDER
     return {"eigenvalues": _move_values(w, pairs), "eigenvectors": [vectors, *still]}
 
 
@@ -257,7 +257,7 @@ def move_singular(a: Any, turned: bool) -> Factors:
     none = zero[..., :, None] & zero[..., None, :]
     if turned:
         turn = _rotation(find_pairs(s), u.dtype)
-        u, v = u @ turn, v @ np.where(none, -turn, turn)  # what belongs to 0 has no common side
+        u, v = u @ turn, v @ np.where(none, -turn, turn)  # for 0, sides are free
     values, apart, *still = _move_values(s, find_pairs(s) | none)
     packed = np.concatenate([u, values[..., None, :], v], -2)
     moved = np.concatenate([0 * u, apart[..., None, :], 0 * v], -2)
@@ -269,7 +269,7 @@ def move_general(a: Any, turned: bool) -> Factors:
     w, v = np.linalg.eig(a)
     pairs = find_pairs(w)
     if np.any(np.linalg.svd(v)[1][..., -1] < np.sqrt(np.finfo(v.dtype).eps)):
-        v = np.full_like(v, np.nan)  # too few vectors: nothing is known
+        v = np.full_like(v, np.nan)  # too few eigenvectors: there is no derivative
     elif turned:
         v = v @ (np.eye(v.shape[-1]) + pairs * _make_directions(v.shape[-1])).astype(v.dtype)
     values, apart, *still = _move_values(w, pairs)
@@ -283,7 +283,7 @@ def _move_values(values: Any, pairs: Any) -> list[Any]:
     size = np.max(np.abs(values), axis=-1, keepdims=True, initial=0.0)
     steps = (1 + np.arange(values.shape[-1])) / values.shape[-1]
     apart = np.where(np.any(pairs, axis=-1), steps * np.where(size == 0, 1.0, size), 0.0)
-    return [values, apart.astype(values.dtype), *[ZERO] * (ORDER - 1)]
+    return [values, apart.astype(values.dtype), *[ZERO] * (SERIES_ORDER - 1)]
 
 
 def _make_directions(n: int) -> Any:
@@ -319,7 +319,7 @@ MOVE: Primitive = move.primitive  # type: ignore[attr-defined]
 
 
 def separate(a: Any, find_values: Function, find_factors: Callable[[Any, bool], Factors]) -> Any:
-    """Return a matrix with repeated values, 0 among singular ones, as one that moves."""
+    """Replace a matrix with repeated values, or singular values that are 0, by one that moves."""
     level, matrix = find_lowest_level(a), plain(a)
     if not is_derivative(level) or not matrix.size or not np.all(np.isfinite(matrix)):
         return a
@@ -338,7 +338,7 @@ def _has_repeated(matrix: Any, find_values: Function, find_factors: Function) ->
 
 
 class OneByOne(BaseException):
-    """What `vmap` is told, by its level, if examples are to be computed each alone."""
+    """Raised to tell `vmap` that examples have to be computed one by one."""
 
     def __init__(self, level: Any) -> None:
         super().__init__()
@@ -346,7 +346,7 @@ class OneByOne(BaseException):
 
 
 def _find_batch(a: Any) -> Any:
-    """Return the level of the batch of examples that a matrix belongs to, if it is differentiated.
+    """Return the level of the `vmap` that a matrix belongs to, if it is differentiated.
 
     A level of `vmap` can be split, a batch of derivatives cannot.
     """
@@ -361,7 +361,7 @@ def _find_batch(a: Any) -> Any:
 
 
 def split_batch(a: Any, find_values: Function, find_factors: Function) -> None:
-    """Have examples computed each alone if a matrix that is differentiated has repeated values."""
+    """Have `vmap` compute examples one by one if a differentiated matrix has repeated values."""
     level = _find_batch(a)
     matrices = concrete(a)
     if level is None or not isinstance(matrices, np.ndarray) or not matrices.size:
@@ -371,12 +371,12 @@ def split_batch(a: Any, find_values: Function, find_factors: Function) -> None:
 
 
 def is_derivative(level: Level | None) -> bool:
-    """Tell whether a level computes a derivative, which is not shown step by step."""
+    """Tell whether a level computes a derivative whose steps are not shown."""
     return isinstance(level, JetLevel) or (isinstance(level, Tape) and not level.shown)
 
 
 def find_lowest_level(x: Any) -> Level | None:
-    """Return the level whose nodes hold plain numbers, if none in between is opaque."""
+    """Return the level whose nodes hold plain numbers, unless an opaque one is in between."""
     level = None
     while isinstance(x, Traced):
         if x.opaque:
@@ -386,7 +386,7 @@ def find_lowest_level(x: Any) -> Level | None:
 
 
 def _level_below(level: Level) -> LimitLevel:
-    """Return the level of series that belongs to that of a derivative."""
+    """Return the level of series that belongs to the level of a derivative."""
     if not hasattr(level, "series"):
         below = math.ceil(level.number) - 1
         level.series = LimitLevel((level.number + below) / 2, level)  # type: ignore[attr-defined]
@@ -394,7 +394,7 @@ def _level_below(level: Level) -> LimitLevel:
 
 
 def has_moved(level: Level) -> bool:
-    """Tell whether a derivative has met repeated values."""
+    """Tell whether a derivative has come across repeated values."""
     return hasattr(level, "series")
 
 
@@ -403,31 +403,31 @@ def find_largest(level: Any) -> float:
     return float(level.series.largest)
 
 
-def turn(level: Level) -> None:
-    """Say that the function is run to see if it depends on the vectors of repeated values."""
+def mark_turned(level: Level) -> None:
+    """Mark a run of the function as the one that tests whether the basis matters."""
     level.turned = True  # type: ignore[attr-defined]
 
 
 def is_turned(level: Level | None) -> bool:
-    """Tell whether the function is run with other vectors of repeated values than NumPy's."""
+    """Tell whether the function is run with another basis of repeated values than NumPy's."""
     while isinstance(level, LimitLevel):
         level = level.owner
     return getattr(level, "turned", False)
 
 
 def warn_arbitrary() -> None:
-    """Warn of a derivative that does not exist."""
+    """Warn that a derivative does not exist, because the basis is arbitrary."""
     warn_domain(
         "the derivative becomes nan: eigenvalues or singular values are repeated (or 0), and the "
         "function depends on which of their vectors are taken. What does not depend on them, such "
         "as (V * f(w)) @ V.T, has derivatives, up to the "
-        f"{ORDER}th, of one matrix or a stack (not in graphs typed by hand)"
+        f"{SERIES_ORDER}th, of one matrix or a stack (not in graphs typed by hand)"
         f"{cite_line()}"
     )
 
 
 def take_limit(x: Any) -> Any:
-    """Return the limit of what leaves a derivative; nan, and a warning, if there is none."""
+    """Return the limit of a derivative that is returned; nan, with a warning, if there is none."""
     while isinstance(x, Traced) and isinstance(x.level, LimitLevel):
         if isinstance(x, Pole):
             infinite = x.infinite()
@@ -437,7 +437,7 @@ def take_limit(x: Any) -> Any:
         else:
             x = x.value
     if isinstance(x, Traced) and x.opaque and _moves(x):
-        batch: Any = type(x)  # of derivatives
+        batch: Any = type(x)  # a batch of derivatives
         return batch(take_limit(x.value), x.level)
     return x
 
@@ -466,18 +466,18 @@ DIVIDE: Primitive = divide.primitive  # type: ignore[attr-defined]
 
 
 def _moves(x: Any) -> bool:
-    """Tell whether a number is, below its levels, a series."""
+    """Tell whether the innermost value of a number is a series."""
     while isinstance(x, Traced):
         if isinstance(x.level, LimitLevel):
             return True
-        x = getattr(x, "value", None)  # symbols have none
+        x = getattr(x, "value", None)  # a symbol has no value
     return False
 
 
 def divide_by_gaps(x: Any, values: Any) -> Any:
-    """Divide element i, j of a matrix by values[j] - values[i], two along a 1 × n matrix.
+    """Divide element i, j of a matrix by values[j] - values[i], for values in a 1 × n matrix.
 
-    The diagonal is 0. Where values are repeated and do not move apart, the quotient is not known.
+    The diagonal is 0. The quotient is nan where values are repeated and do not move apart.
     """
     n = plain(values).shape[-1]
     one = np.eye(n, dtype=bool)
@@ -505,7 +505,7 @@ def divide_by_sums(x: Any, values: Any) -> Any:
     if _moves(values):
         zero = find_zeros(plain(values)[..., 0, :])
         return divide(x, total, zero[..., None, :] & zero[..., :, None])
-    total = where(np.eye(n, dtype=bool), 1.0, total)  # there x is 0
+    total = where(np.eye(n, dtype=bool), 1.0, total)  # where x is 0
     return _divide_known(x, total, are_close(plain(total), _largest(values), n))
 
 
@@ -514,7 +514,7 @@ def _largest(values: Any) -> Any:
 
 
 def _divide_known(x: Any, divisor: Any, unknown: Any) -> Any:
-    """Divide by what is not 0; a quotient that is not known is nan, if it is asked for at all."""
+    """Divide; where the divisor is `unknown`, return 0 for a zero matrix and nan for others."""
     missing = unknown & (np.max(abs(plain(x)), axis=(-2, -1), keepdims=True, initial=0.0) > 0)
     if np.any(concrete(missing)):
         warn_arbitrary()

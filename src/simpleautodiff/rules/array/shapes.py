@@ -17,8 +17,8 @@ from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule, plus
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import TABLE, Kink
-from simpleautodiff.rules.asked import askable, find_written_level, note_answer
 from simpleautodiff.rules.branches import masked, where
+from simpleautodiff.rules.decisions import as_operand, find_written_level, note_answer
 from simpleautodiff.rules.multiples import carry_root
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import real
@@ -80,7 +80,7 @@ def _sum_to(x: Any, new: tuple[int, ...]) -> Any:
 
 
 def pad_rank(x: Any, rank: int) -> Any:
-    """Give each example of a batch the rank by axes of length 1, behind the axis of the batch."""
+    """Give each example of a batch a higher rank, by axes of length 1 behind the batch axis."""
     size, *one = shape_of(x)
     return reshape(x, (size, *(1,) * (rank - len(one)), *one)) if len(one) < rank else x
 
@@ -142,8 +142,8 @@ transpose: Wrapping = linear_row(
 class Bundle:
     """Several numbers as one value: the arguments or the results of a whole function.
 
-    An entry is a number or `ZERO`. Bundles add entry by entry; they are what adjoints and
-    tangents of functions with many arguments are made of.
+    An entry is a number or `ZERO`. Bundles add entry by entry. Adjoints and tangents of functions
+    with many arguments are bundles.
     """
 
     __slots__ = ("entries",)
@@ -214,7 +214,7 @@ def keep_dims(full: tuple[int, ...], axis: Any) -> tuple[int, ...]:
 
 
 def shift_axes(axis: Any, rank: int) -> Any:
-    """Turn axes of one example, of the given rank, into axes of the batch: one higher."""
+    """Convert the axes of one example of the given rank to axes of the batch, one higher."""
     if axis is None:
         return tuple(range(1, rank + 1))
     if not rank and axis in (0, -1):
@@ -245,7 +245,7 @@ sum_over: Wrapping = linear_row(
 
 def _find_extremes(x: Any, v: Any, axis: Any, keepdims: Any) -> tuple[Any, Any]:
     """Return the mask of the elements equal to the extreme, and their number."""
-    chosen = askable(x) == np.reshape(askable(v), keep_dims(shape_of(x), axis))
+    chosen = as_operand(x) == np.reshape(as_operand(v), keep_dims(shape_of(x), axis))
     if find_written_level(chosen) is not None:
         note_answer(np.sum(chosen, axis=axis), np.sum, chosen, axis=axis)
     x, v = plain(x), plain(v)

@@ -37,7 +37,7 @@ class Pattern(NamedTuple):
 
     @property
     def places(self) -> tuple[Any, Any]:
-        """The rows and the columns of the stored elements."""
+        """The row and column indices of the stored elements."""
         along = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
         return (along, self.indices) if self.format == "csr" else (self.indices, along)
 
@@ -55,7 +55,7 @@ def split_sparse(matrix: Any) -> tuple[Any, Pattern]:
 
 
 def _batch(wrapping: Any, size: int, which: Any, data: Any, x: Any, pattern: Pattern) -> Any:
-    """Apply a row to a batch: one matrix to all its columns, or every matrix to its own."""
+    """Apply a row to a batch: one matrix to all columns, or each matrix to its own."""
     if which[0]:
         of = [getitem(x, i) if which[1] else x for i in range(size)]
         results = [wrapping(getitem(data, i), each, pattern) for i, each in enumerate(of)]
@@ -68,7 +68,7 @@ def _batch(wrapping: Any, size: int, which: Any, data: Any, x: Any, pattern: Pat
 
 
 def _products(a: Any, b: Any, pattern: Pattern) -> Any:
-    """Return the elements of the matrix a bᵀ at the places of a pattern."""
+    """Return the elements of the matrix a bᵀ at the indices of a pattern."""
     rows, columns = pattern.places
     products = getitem(a, rows) * getitem(b, columns)
     return sum_over(products, (1,), False) if len(shape_of(products)) > 1 else products

@@ -1,1 +1,1 @@
-"""Rows of numbers, which serve each element of an array."""
+"""Rows of scalar functions, which apply to each element of an array."""

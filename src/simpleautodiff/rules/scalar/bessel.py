@@ -38,7 +38,7 @@ from simpleautodiff.rules.scipy_values import (
 )
 from simpleautodiff.values.functions import Function
 
-POSITIVE = Domain("x > 0", lambda n, x: x > 0)
+POSITIVE_ARGUMENT = Domain("x > 0", lambda n, x: x > 0)
 BELOW_ONE = Domain("m < 1", lambda m: m < 1)
 
 # Bessel functions. --------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ yv: Wrapping = scipy_row(
     lambda _v, n, x: (yv(n - 1, x) - yv(n + 1, x)) / 2,
     value=compute_by_order("y0", "y1", yv_value),
     reason="the derivative of Yₙ is (Yₙ₋₁ - Yₙ₊₁)/2",
-    domain=POSITIVE,
+    domain=POSITIVE_ARGUMENT,
 )
 iv: Wrapping = scipy_row(
     "iv",
@@ -75,7 +75,7 @@ kv: Wrapping = scipy_row(
     lambda _v, n, x: -(kv(n - 1, x) + kv(n + 1, x)) / 2,
     value=compute_by_order("k0", "k1", "kv"),
     reason="the derivative of Kₙ is -(Kₙ₋₁ + Kₙ₊₁)/2",
-    domain=POSITIVE,
+    domain=POSITIVE_ARGUMENT,
 )
 
 
@@ -127,7 +127,7 @@ kve: Wrapping = scipy_row(
     _kve_slope,
     value=compute_by_order("k0e", "k1e", "kve"),
     reason="exp(x) Kₙ by the product rule; for large x by Tricomi's function, to lose no digits",
-    domain=POSITIVE,
+    domain=POSITIVE_ARGUMENT,
 )
 
 # Hypergeometric functions. ------------------------------------------------------------------------
@@ -264,7 +264,7 @@ expn: Wrapping = scipy_row(
     value=expn_value,
     reason="the derivative of Eₙ is -Eₙ₋₁",
     kinks=(Kink("n = 2, x = 0", lambda n, x: n == 2 and x == 0, "-inf, by continuity", (1,)),),
-    domain=POSITIVE,
+    domain=POSITIVE_ARGUMENT,
 )
 fresnel_s = scipy_row(
     "fresnel_s",

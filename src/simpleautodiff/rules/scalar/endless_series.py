@@ -1,7 +1,7 @@
-"""Values of SciPy's functions that add up a series which, far out, would not end in any time.
+"""Values of SciPy's functions where SciPy would add up a series with too many terms.
 
 Far out the same number is computed from arguments for which the series is short, or from the
-function's expansion at infinity; where neither is known, it is nan, with a warning.
+function's expansion at infinity. Where neither is known the result is nan, with a warning.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 from simpleautodiff.errors import cite_line, short_repr, warn_domain
 from simpleautodiff.rules.scipy_values import scipy_special
 
-REACH = 1e6  # up to here the series of SciPy take milliseconds
+REACH = 1e6  # up to here SciPy's series take milliseconds
 _NEAR_POLE = -1e4
-_TERMS = 12
+_ASYMPTOTIC_TERMS = 12
 
 
 def zeta_value(s: Any, q: Any) -> Any:
@@ -61,7 +61,7 @@ def _hyp1f1_at_infinity(a: Any, b: Any, x: Any) -> Any:
     """
     gamma, rgamma = scipy_special("gamma"), scipy_special("rgamma")
     total = term = np.ones(np.broadcast(a, b, x).shape)
-    for k in range(_TERMS):
+    for k in range(_ASYMPTOTIC_TERMS):
         term = term * ((a + k) * (a - b + 1 + k) / (k + 1)) / -x
         total = total + term
     factor, root = rgamma(b - a), np.abs(x) ** (-a / 2)
@@ -90,7 +90,7 @@ def hyperu_value(a: Any, b: Any, x: Any) -> Any:
 
 
 def yv_value(n: Any, x: Any) -> Any:
-    """Compute Yₙ(x); of large whole orders as of fractional ones, without a step for each unit."""
+    """Compute Yₙ(x); for large integer orders as for fractional ones, without a step per unit."""
     large = np.abs(n) > REACH
     if not np.any(large):
         return scipy_special("yv")(n, x)
@@ -99,7 +99,7 @@ def yv_value(n: Any, x: Any) -> Any:
 
 
 def expn_value(n: Any, x: Any) -> Any:
-    """Compute Eₙ(x) of whole orders, also of the negative ones that SciPy lacks.
+    """Compute Eₙ(x) for integer orders, also for the negative ones that SciPy lacks.
 
     Eₙ = (exp(-x) - n Eₙ₊₁)/x goes down one order at a time, by positive terms; far down, or where
     exp(-x) is too small for that, E₋ₘ(x) is Γ(m + 1, x)/xᵐ⁺¹.

@@ -1,7 +1,7 @@
-"""Rows: incomplete gamma and beta functions, Student's distribution, and the inverses of all.
+"""Rows: incomplete gamma and beta functions, Student's distribution, and their inverses.
 
 In the argument x their derivative is a density, in a parameter an integral over a tail of one; that
-of an inverse follows from both by the rule of implicit functions.
+of an inverse follows from both by the implicit function theorem.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from simpleautodiff.rules.scalar.parameter_values import (
 )
 from simpleautodiff.rules.scalar.piecewise import sign
 from simpleautodiff.rules.scalar.probability import (
-    PAIR,
+    BOTH_POSITIVE,
     betaln,
     poisson_log,
     poisson_log_value,
@@ -66,7 +66,7 @@ gammainc = scipy_row(
     lambda _v, a, x: _gamma_density(0, a, x),
     reason="it is the integral of t^(a-1) exp(-t)/Γ(a) from 0 to x; in a, by quadrature",
     kinks=(Kink("x = 0, a < 1", lambda a, x: x == 0 and a < 1, "inf, by continuity", (1,)),),
-    domain=PAIR,
+    domain=BOTH_POSITIVE,
 )
 gammaincc = scipy_row(
     "gammaincc",
@@ -74,16 +74,16 @@ gammaincc = scipy_row(
     lambda _v, a, x: -_gamma_density(0, a, x),
     reason="the upper incomplete gamma function is 1 minus the lower",
     kinks=(Kink("x = 0, a < 1", lambda a, x: x == 0 and a < 1, "-inf, by continuity", (1,)),),
-    domain=PAIR,
+    domain=BOTH_POSITIVE,
 )
-SHARE = Domain("x > 0, 0 < y < 1", lambda a, p: a > 0 and 0 < p < 1)
+QUANTILE_DOMAIN = Domain("x > 0, 0 < y < 1", lambda a, p: a > 0 and 0 < p < 1)
 gammaincinv = scipy_row(
     "gammaincinv",
     lambda v, a, _p: -gammainc_derivative(1, a, v) / _gamma_density(0, a, v),
     lambda v, a, _p: 1 / _gamma_density(0, a, v),
     reason="from P(a, v) = p follows dv = (dp - ∂P/∂a da)/(∂P/∂v)",
     kinks=(Kink("y = 0", lambda a, p: p == 0, "1 over the density there", (1,)),),
-    domain=SHARE,
+    domain=QUANTILE_DOMAIN,
 )
 gammainccinv = scipy_row(
     "gammainccinv",
@@ -91,13 +91,13 @@ gammainccinv = scipy_row(
     lambda v, a, _p: -1 / _gamma_density(0, a, v),
     reason="from 1 - P(a, v) = p follows dv = -(dp + ∂P/∂a da)/(∂P/∂v)",
     kinks=(Kink("y = 1", lambda a, p: p == 1, "-1 over the density there", (1,)),),
-    domain=SHARE,
+    domain=QUANTILE_DOMAIN,
 )
 
 # Incomplete beta functions. -----------------------------------------------------------------------
 
-INSIDE = Domain("x > 0, y > 0, 0 < z < 1", lambda a, b, x: a > 0 and b > 0 and 0 < x < 1)
-ENDS = "z = 0, x < 1, or z = 1, y < 1"
+BETA_DOMAIN = Domain("x > 0, y > 0, 0 < z < 1", lambda a, b, x: a > 0 and b > 0 and 0 < x < 1)
+STEEP_ENDS = "z = 0, x < 1, or z = 1, y < 1"
 
 
 def _beta_density(m: Any, n: Any, a: Any, b: Any, x: Any) -> Any:
@@ -134,7 +134,7 @@ betainc_derivative: Wrapping = scipy_row(
     lambda _v, m, n, a, b, x: _beta_density(m, n, a, b, x),
     value=_beta_slope,
     reason="the derivative of one of orders m and n in a and b is the next one; in x the density's",
-    domain=Domain("a > 0, b > 0, 0 < x < 1", lambda m, n, a, b, x: INSIDE.contains(a, b, x)),
+    domain=Domain("a > 0, b > 0, 0 < x < 1", lambda m, n, a, b, x: BETA_DOMAIN.contains(a, b, x)),
 )
 betainc = scipy_row(
     "betainc",
@@ -142,8 +142,8 @@ betainc = scipy_row(
     lambda _v, a, b, x: betainc_derivative(0, 1, a, b, x),
     lambda _v, a, b, x: _beta_density(0, 0, a, b, x),
     reason="it is the integral of t^(a-1) (1 - t)^(b-1)/B(a, b); in a and b, by quadrature",
-    kinks=(Kink(ENDS, _is_steep, "inf, by continuity", (2,)),),
-    domain=INSIDE,
+    kinks=(Kink(STEEP_ENDS, _is_steep, "inf, by continuity", (2,)),),
+    domain=BETA_DOMAIN,
 )
 betaincc = scipy_row(
     "betaincc",
@@ -151,8 +151,8 @@ betaincc = scipy_row(
     lambda _v, a, b, x: -betainc_derivative(0, 1, a, b, x),
     lambda _v, a, b, x: -_beta_density(0, 0, a, b, x),
     reason="it is 1 minus the incomplete beta function",
-    kinks=(Kink(ENDS, _is_steep, "-inf, by continuity", (2,)),),
-    domain=INSIDE,
+    kinks=(Kink(STEEP_ENDS, _is_steep, "-inf, by continuity", (2,)),),
+    domain=BETA_DOMAIN,
 )
 betaincinv = scipy_row(
     "betaincinv",
@@ -161,7 +161,7 @@ betaincinv = scipy_row(
     lambda v, a, b, _p: 1 / _beta_density(0, 0, a, b, v),
     reason="from I(a, b, v) = p follows dv = (dp - ∂I/∂a da - ∂I/∂b db)/(∂I/∂v)",
     kinks=(Kink("z = 0 or 1", lambda a, b, p: p in (0, 1), "1 over the density there", (2,)),),
-    domain=INSIDE,
+    domain=BETA_DOMAIN,
 )
 betainccinv = scipy_row(
     "betainccinv",
@@ -170,7 +170,7 @@ betainccinv = scipy_row(
     lambda v, a, b, _p: -1 / _beta_density(0, 0, a, b, v),
     reason="from 1 - I(a, b, v) = p follows dv = -(dp + ∂I/∂a da + ∂I/∂b db)/(∂I/∂v)",
     kinks=(Kink("z = 0 or 1", lambda a, b, p: p in (0, 1), "-1 over the density there", (2,)),),
-    domain=INSIDE,
+    domain=BETA_DOMAIN,
 )
 
 # Student's distribution. --------------------------------------------------------------------------
@@ -217,5 +217,5 @@ stdtrit = scipy_row(
     lambda v, df, _p: -_stdtr_slope(df, v) * exp(-log_t_density(df, v)),
     lambda v, df, _p: exp(-log_t_density(df, v)),
     reason="from F(df, v) = p follows dv = (dp - ∂F/∂df ddf)/density",
-    domain=SHARE,
+    domain=QUANTILE_DOMAIN,
 )

@@ -1,6 +1,6 @@
-"""Values of derivatives in parameters that have no closed form: by quadrature, or by a series.
+"""Derivatives in parameters that have no closed form, computed by quadrature or by a series.
 
-Each function says where it is exact to rounding; elsewhere there is an error, no other number.
+Each function states where it is exact to rounding; elsewhere it raises an error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simpleautodiff.rules.scalar.special import gauss
 from simpleautodiff.rules.scipy_values import scipy_special
 
 Order = tuple[int, ...]
-Jet = dict[Order, Any]  # Taylor coefficients in the parameters, by their orders
+Coefficients = dict[Order, Any]  # Taylor coefficients in the parameters, by their orders
 
 
 def require(known: Any, call: str, args: tuple[Any, ...], needs: str) -> None:
@@ -31,7 +31,7 @@ def require(known: Any, call: str, args: tuple[Any, ...], needs: str) -> None:
 
 
 def read_orders(name: str, *orders: Any) -> Order:
-    """Return the orders of a derivative, whole numbers up to 30 of which one is not 0."""
+    """Return the orders of a derivative: integers up to 30, of which one is not 0."""
     if not all(0 <= order <= 30 and order == int(order) for order in orders) or not any(orders):
         raise DomainError(
             f"{name} is a derivative of orders 0, 1, ..., 30, of which one is not 0; it was asked "
@@ -47,7 +47,7 @@ def _broadcast(*numbers: Any) -> list[Any]:
 def differentiate_exp(slopes: Callable[[Order], Any], orders: Order) -> Any:
     """Return the derivative of exp(g) in two parameters, divided by exp(g).
 
-    `slopes` gives the derivatives of g, in numbers of any kind: D[m, n] is the derivative of
+    `slopes` gives the derivatives of g, in numbers of any type: D[m, n] is the derivative of
     D[m - 1, n] by Leibniz' rule for D' = g' D.
     """
     found: dict[Order, Any] = {(0, 0): 1.0}
@@ -68,17 +68,18 @@ def differentiate_exp(slopes: Callable[[Order], Any], orders: Order) -> Any:
 
 # Incomplete gamma and beta functions: integrals over a tail of a density. ------------------------
 
-SHAPES = "shapes from 0.001 to 1e8"
-_EDGES = [0.0, *(4.0**-k for k in range(7, 0, -1)), *(1 - 4.0**-k for k in range(1, 8)), 1.0]
+SHAPE_RANGE = "shapes from 0.001 to 1e8"
+_PANEL_EDGES = [0.0, *(4.0**-k for k in range(7, 0, -1)), *(1 - 4.0**-k for k in range(1, 8)), 1.0]
 _POINTS = 20
-_DROP = 50.0  # exp(-50) is nothing beside 1
+_DROP = 50.0  # exp(-50) is negligible beside 1
 
 
 def _integrate_tail(drop: Callable[[Any], Any], integrand: Callable[[Any], Any], bend: Any) -> Any:
     """Integrate over w > 0, as far as `drop`, by which the logarithm has fallen, is below 50.
 
-    The logarithm of a density is concave, so that place is found by halving. The points are dense
-    there, at 0, and where the logarithm bends. The last axis, of length 1 in `bend`, is theirs.
+    The logarithm of a density is concave, so that point is found by bisection. The quadrature
+    points are dense there, at 0, and where the logarithm bends. They are the last axis, which has
+    length 1 in `bend`.
     """
     low, high = np.zeros_like(bend), np.full_like(bend, 1e-9)
     while np.any(short := drop(high) < _DROP):
@@ -91,7 +92,7 @@ def _integrate_tail(drop: Callable[[Any], Any], integrand: Callable[[Any], Any],
     bend = np.where((bend > 0) & (bend < high), bend, high / 2)
     total = np.zeros_like(bend)
     for (first, last), (start, end) in itertools.product(
-        ((np.zeros_like(bend), bend), (bend, high)), itertools.pairwise(_EDGES)
+        ((np.zeros_like(bend), bend), (bend, high)), itertools.pairwise(_PANEL_EDGES)
     ):
         size = (last - first) * (end - start)
         values = integrand(first + (last - first) * start + size * u)
@@ -107,10 +108,10 @@ def gammainc_derivative_value(n: int, a: Any, x: Any, density: Any) -> Any:
     """Compute ∂ⁿ/∂aⁿ of the lower incomplete gamma function, given its density.
 
     The logarithm s of the variable has the density exp(a s - exp(s))/Γ(a), whose derivative in a
-    has one sign where s < digamma(a) and the other beyond: that tail is integrated in which x is.
+    has one sign where s < digamma(a) and the other beyond: the tail that contains x is integrated.
     """
     a, x = _broadcast(a, x)
-    require(_in_range(a) & (x >= 0), "gammainc", (a, x), f"{SHAPES}, x ≥ 0")
+    require(_in_range(a) & (x >= 0), "gammainc", (a, x), f"{SHAPE_RANGE}, x ≥ 0")
     inside = (x > 0) & (x < math.inf)
     a, x = a[..., None], np.where(inside, x, 1.0)[..., None]
     psi = [scipy_special("polygamma")(k, a) for k in range(n)]
@@ -142,7 +143,7 @@ def betainc_derivative_value(
     """
     a, b, x = _broadcast(a, b, x)
     known = _in_range(a) & _in_range(b) & (x >= 0) & (x <= 1)
-    require(known, "betainc", (a, b, x), f"{SHAPES}, 0 ≤ x ≤ 1")
+    require(known, "betainc", (a, b, x), f"{SHAPE_RANGE}, 0 ≤ x ≤ 1")
     inside = (x > 0) & (x < 1)
     a, b, x = a[..., None], b[..., None], np.where(inside, x, 0.5)[..., None]
     by_a, by_b = ([steps(k, *pair) for k in range(m + n)] for pair in ((a, b), (b, a)))
@@ -178,11 +179,11 @@ def betainc_derivative_value(
 
 # Hypergeometric functions: their power series, with Taylor coefficients for terms. ---------------
 
-Parameter = tuple[Any, Order]  # its value, and how many times it has each of the variables
-_TERMS = 20_000
+SeriesParameter = tuple[Any, Order]  # its value, and how often it contains each variable
+_MAX_TERMS = 20_000
 
 
-def _multiply(jet: Jet, parameter: Parameter) -> Jet:
+def _multiply(jet: Coefficients, parameter: SeriesParameter) -> Coefficients:
     number, times = parameter
     return {
         order: number * jet[order] + sum(c * jet[lower] for c, lower in _below(order, times))
@@ -190,9 +191,9 @@ def _multiply(jet: Jet, parameter: Parameter) -> Jet:
     }
 
 
-def _divide(jet: Jet, parameter: Parameter) -> Jet:
+def _divide(jet: Coefficients, parameter: SeriesParameter) -> Coefficients:
     number, times = parameter
-    quotient: Jet = {}
+    quotient: Coefficients = {}
     for order in jet:
         rest = sum(c * quotient[lower] for c, lower in _below(order, times))
         quotient[order] = (jet[order] - rest) / number
@@ -200,7 +201,7 @@ def _divide(jet: Jet, parameter: Parameter) -> Jet:
 
 
 def _below(order: Order, times: Order) -> list[tuple[int, Order]]:
-    """Return the orders lower by one in a variable that a parameter has."""
+    """Return the orders that are lower by one in a variable of a parameter."""
     return [
         (c, (*order[:i], order[i] - 1, *order[i + 1 :]))
         for i, c in enumerate(times)
@@ -208,20 +209,24 @@ def _below(order: Order, times: Order) -> list[tuple[int, Order]]:
     ]
 
 
-def _shift(parameter: Parameter, k: int) -> Parameter:
+def _shift(parameter: SeriesParameter, k: int) -> SeriesParameter:
     return parameter[0] + k, parameter[1]
 
 
 def _add_up_series(
-    start: Jet, upper: Sequence[Parameter], lower: Sequence[Parameter], z: Any, complain: Any
+    start: Coefficients,
+    upper: Sequence[SeriesParameter],
+    lower: Sequence[SeriesParameter],
+    z: Any,
+    complain: Any,
 ) -> Any:
     """Add up Σ start Π(upper)ₖ/Π(lower)ₖ zᵏ/k!, and return its coefficient of the highest order.
 
-    An error is raised where the terms cancel more than five digits, or do not become small.
+    An error is raised if the terms cancel more than five digits, or do not become small.
     """
     wanted = max(start)
     term, total, size, quiet = start, start[wanted], np.abs(start[wanted]), 0
-    for k in range(_TERMS):
+    for k in range(_MAX_TERMS):
         for parameter in upper:
             term = _multiply(term, _shift(parameter, k))
         for parameter in (*lower, (1.0, (0,) * len(wanted))):
@@ -236,14 +241,17 @@ def _add_up_series(
     return total * math.prod(map(math.factorial, wanted))
 
 
-def _start(orders: Order, like: Any) -> Jet:
+def _start(orders: Order, like: Any) -> Coefficients:
     every = itertools.product(*(range(order + 1) for order in orders))
     return {order: np.ones_like(like) if not any(order) else np.zeros_like(like) for order in every}
 
 
 def _differentiate_in_z(
-    jet: Jet, upper: Sequence[Parameter], lower: Sequence[Parameter], order: int
-) -> Jet:
+    jet: Coefficients,
+    upper: Sequence[SeriesParameter],
+    lower: Sequence[SeriesParameter],
+    order: int,
+) -> Coefficients:
     """Multiply by Π(upper)ₖ/Π(lower)ₖ, the factor of the derivative of order k."""
     for k in range(order):
         for parameter in upper:
@@ -330,7 +338,9 @@ def zeta_derivative_value(n: int, s: Any, q: Any) -> Any:
     count = 20 + 2 * int(np.max(s, initial=1.0))
     total = sum((q + k) ** -s * (-np.log(q + k)) ** n for k in range(count))
     end = q + count
-    jet: Jet = {(i,): end**-s * (-np.log(end)) ** i / math.factorial(i) for i in range(n + 1)}
+    jet: Coefficients = {
+        (i,): end**-s * (-np.log(end)) ** i / math.factorial(i) for i in range(n + 1)
+    }
     rest = _divide(jet, (s - 1, (1,)))[n,] * end + jet[n,] / 2
     for j, number in enumerate(_BERNOULLI, 1):
         for i in (2 * j - 3, 2 * j - 2):

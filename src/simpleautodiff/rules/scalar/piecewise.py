@@ -20,9 +20,9 @@ from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import conj, real_valued
 from simpleautodiff.values.functions import is_array, is_complex, zero_like
 
-LEAST = "0, the subgradient of least norm"
+LEAST_SUBGRADIENT = "0, the subgradient of least norm"
 TIE = Kink("x = y", lambda x, y: x == y, "1/2 each: ties share equally")
-STEP = "0, as on either side"
+FLAT_AT_STEP = "0, as on either side"
 
 
 def _sympy_max(*xs: Any) -> Any:
@@ -54,7 +54,7 @@ absolute = row(
     text="|{0}|",
     latex=r"|{0}|",
     reason="|x| grows with x where x is positive and shrinks where it is negative",
-    kinks=[Kink("x = 0", lambda x: x == 0, LEAST)],
+    kinks=[Kink("x = 0", lambda x: x == 0, LEAST_SUBGRADIENT)],
     holomorphic=False,
     squared=(_slope_of_squared_size,),
     restate=lambda x: carry_root(TABLE["abs"], x),
@@ -72,7 +72,7 @@ sign: Wrapping = row(
     text="sign({0})",
     latex=r"\operatorname{{sign}} {0}",
     reason="it is constant on each side of 0",
-    kinks=[Kink("x = 0", lambda x: x == 0, STEP)],
+    kinks=[Kink("x = 0", lambda x: x == 0, FLAT_AT_STEP)],
     real=True,
 )
 relu = row(
@@ -87,7 +87,7 @@ relu = row(
     text="relu({0})",
     latex=r"\max({0}, 0)",
     reason="relu returns positive numbers unchanged, and 0 for the others",
-    kinks=[Kink("x = 0", lambda x: x == 0, LEAST)],
+    kinks=[Kink("x = 0", lambda x: x == 0, LEAST_SUBGRADIENT)],
     real=True,
 )
 
@@ -198,7 +198,7 @@ clip = row(
 
 
 def _sign_of(y: Any) -> Any:
-    """Return the sign of y as an integer; that of -0.0 is -1, and a nan has one, too."""
+    """Return the sign of y as an integer; it is -1 for -0.0, and a nan has one, too."""
     if is_array(plain(y)):
         return 1 - 2 * np.signbit(plain(y)).astype(plain(y).dtype)
     return -1 if y < 0 or (not y > 0 and _has_minus(plain(y))) else 1
@@ -221,22 +221,24 @@ copysign = row(
     latex=r"\operatorname{{copysign}}({0}, {1})",
     reason="|x| with the sign of y, which is piecewise constant",
     kinks=[
-        Kink("x = 0", lambda x, y: x == 0, LEAST, (0,)),
-        Kink("y = 0", lambda x, y: y == 0, STEP, (1,)),
+        Kink("x = 0", lambda x, y: x == 0, LEAST_SUBGRADIENT, (0,)),
+        Kink("y = 0", lambda x, y: y == 0, FLAT_AT_STEP, (1,)),
     ],
     real=True,
 )
 
 
 def _stepwise_row(name: str, python: Any, names: dict[str, Any]) -> Any:
-    at_step = Kink("x an integer", lambda x: x == math.floor(x), STEP)
+    at_step = Kink("x an integer", lambda x: x == math.floor(x), FLAT_AT_STEP)
     if name == "trunc":
-        at_step = Kink("x an integer other than 0", lambda x: x != 0 and x == math.floor(x), STEP)
+        at_step = Kink(
+            "x an integer other than 0", lambda x: x != 0 and x == math.floor(x), FLAT_AT_STEP
+        )
     if name == "rint":
-        at_step = Kink("x half-way between integers", lambda x: (2 * x) % 2 == 1, STEP)
+        at_step = Kink("x half-way between integers", lambda x: (2 * x) % 2 == 1, FLAT_AT_STEP)
 
     def as_numpy(x: Any) -> Any:
-        """Return a float for a float: -0.0 has a sign, and there are inf and nan."""
+        """Return a float for a float: integers have no -0.0, inf or nan."""
         if type(x) is not float:
             return python(x)
         return math.copysign(python(x), x) if math.isfinite(x) else x
@@ -275,7 +277,7 @@ round_ = row(
     text="round({0}, {1})",
     latex=r"\operatorname{{round}}({0}, {1})",
     reason="a rounded number is piecewise constant",
-    kinks=[Kink("x half-way between rounded numbers", _is_half_way, STEP)],
+    kinks=[Kink("x half-way between rounded numbers", _is_half_way, FLAT_AT_STEP)],
     real=True,
 )
 stop_gradient = row(

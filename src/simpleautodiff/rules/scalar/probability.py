@@ -18,8 +18,8 @@ from simpleautodiff.rules.scalar.special import digamma, erf, gamma, gauss, poly
 from simpleautodiff.rules.scalar.trigonometric import cos, sin
 from simpleautodiff.rules.scipy_values import scipy_row, scipy_special
 
-UNIT = Domain("0 < x < 1", lambda x: 0 < x < 1)
-PAIR = Domain("x > 0, y > 0", lambda x, y: x > 0 and y > 0)
+BETWEEN_0_AND_1 = Domain("0 < x < 1", lambda x: 0 < x < 1)
+BOTH_POSITIVE = Domain("x > 0, y > 0", lambda x, y: x > 0 and y > 0)
 ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
 
 # The error function and its relatives. ------------------------------------------------------------
@@ -52,7 +52,7 @@ ndtri = scipy_row(
     "ndtri",
     lambda v, _x: ROOT_2PI * exp(v * v / 2),
     reason="the slope of the inverse of the normal distribution is one over its density",
-    domain=UNIT,
+    domain=BETWEEN_0_AND_1,
 )
 
 
@@ -121,7 +121,7 @@ rgamma = scipy_row(
 def polygamma_step_value(n: int, a: Any, b: Any) -> Any:
     """Compute ψₙ(a + b) - ψₙ(a), as an integral where the difference would cancel."""
     u, w = gauss(12)
-    near = (b <= a) & (2 * b >= -a)  # so far from the pole, twelve points are exact to rounding
+    near = (b <= a) & (2 * b >= -a)  # far enough from the pole for twelve points to be exact
     base, step = np.where(near, a, 1.0), np.where(near, b, 0.0)
     inner = polygamma_value(n + 1, base[..., None] + step[..., None] * u)
     return np.where(near, step * np.sum(w * inner, -1), _polygamma(n, a + b) - _polygamma(n, a))
@@ -145,21 +145,21 @@ betaln = scipy_row(
     lambda _v, a, b: -polygamma_step(0, a, b),
     lambda _v, a, b: -polygamma_step(0, b, a),
     reason="log B(a, b) = log Γ(a) + log Γ(b) - log Γ(a + b); digamma is the slope of log Γ",
-    domain=PAIR,
+    domain=BOTH_POSITIVE,
 )
 beta = scipy_row(
     "beta",
     lambda v, a, b: -v * polygamma_step(0, a, b),
     lambda v, a, b: -v * polygamma_step(0, b, a),
     reason="the derivative of B is B times that of log B",
-    domain=PAIR,
+    domain=BOTH_POSITIVE,
 )
 poch = scipy_row(
     "poch",
     lambda v, z, m: v * polygamma_step(0, z, m),
     lambda v, z, m: v * digamma(z + m),
     reason="(z)ₘ = Γ(z + m)/Γ(z), and Γ' = Γ digamma",
-    domain=PAIR,
+    domain=BOTH_POSITIVE,
 )
 binom = scipy_row(
     "binom",

@@ -18,7 +18,7 @@ from simpleautodiff.rules.scalar.trigonometric import pi, sin
 from simpleautodiff.values.functions import find_registered, lift, optional, shape
 
 NOT_A_POLE = Domain("x not one of 0, -1, -2, ...", lambda x: x > 0 or x != math.floor(x))
-ORDER = Domain("n = 0, 1, 2, ... and x > 0", lambda n, x: x > 0)
+POLYGAMMA_DOMAIN = Domain("n = 0, 1, 2, ... and x > 0", lambda n, x: x > 0)
 
 erf = row(
     "erf",
@@ -93,7 +93,7 @@ polygamma: Wrapping = row(
     text="polygamma({0}, {1})",
     latex=r"\psi^{{({0})}}({1})",
     reason="the derivative of the n-th derivative of digamma is the next one",
-    domain=ORDER,
+    domain=POLYGAMMA_DOMAIN,
 )
 
 
@@ -114,7 +114,7 @@ def _sinc_derivative(n: int, x: Any) -> Any:
     if own:
         return own(n, x)
     if isinstance(x, _FLOATS) and not math.isfinite(x):
-        return type(x)(math.nan)  # as np.sinc
+        return type(x)(math.nan)  # as np.sinc gives
     circle = pi(x)
     t = circle * x
     symbolic = type(x).__module__.startswith("sympy")

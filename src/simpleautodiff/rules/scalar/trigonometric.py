@@ -18,8 +18,8 @@ from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.exponential import sqrt
 from simpleautodiff.values.functions import is_complex, lift
 
-UNIT = Domain("-1 ≤ x ≤ 1", lambda x: -1 <= x <= 1)
-ENDS = [Kink("x = -1 or x = 1", lambda x: x in (-1, 1), "inf (in size), by continuity")]
+FROM_MINUS_1_TO_1 = Domain("-1 ≤ x ≤ 1", lambda x: -1 <= x <= 1)
+KINKS_AT_ENDS = [Kink("x = -1 or x = 1", lambda x: x in (-1, 1), "inf (in size), by continuity")]
 ORIGIN = "x = y = 0"
 
 
@@ -58,9 +58,9 @@ tan = row(
 
 
 def _on_side_of(reference: Callable[[], Any], root: Any) -> Any:
-    """Return a root of complex numbers with the sign of `reference`, which it equals but for that.
+    """Return a complex root with the sign of `reference`, which it equals up to the sign.
 
-    On a branch cut the sign of a zero, which sums lose, says to which side the value belongs.
+    On a branch cut the sign of a zero, which addition loses, says on which side the value is.
     """
     number = plain(root)
     if not is_complex(number):
@@ -78,8 +78,8 @@ asin: Wrapping = row(
     text="asin({0})",
     latex=r"\arcsin {0}",
     reason="from sin v = x follows cos v dv = dx, and cos v = √(1 - x²)",
-    domain=UNIT,
-    kinks=ENDS,
+    domain=FROM_MINUS_1_TO_1,
+    kinks=KINKS_AT_ENDS,
     **odd("asin"),
 )
 acos: Wrapping = row(
@@ -90,8 +90,8 @@ acos: Wrapping = row(
     text="acos({0})",
     latex=r"\arccos {0}",
     reason="acos x = π/2 - asin x",
-    domain=UNIT,
-    kinks=ENDS,
+    domain=FROM_MINUS_1_TO_1,
+    kinks=KINKS_AT_ENDS,
 )
 atan = row(
     "atan",
@@ -219,7 +219,7 @@ hypot: Wrapping = row(
     lambda v, x, _y: _share_of_length(v, x),
     lambda v, _x, y: _share_of_length(v, y),
     define=lambda x, y: sqrt(x * x + y * y),
-    names={"math": lambda x, y: float(np.hypot(x, y))},  # that of `math` is not the C library's
+    names={"math": lambda x, y: float(np.hypot(x, y))},  # math.hypot rounds differently
     text="hypot({0}, {1})",
     latex=r"\sqrt{{{0}^2 + {1}^2}}",
     reason="from v² = x² + y² follows v dv = x dx + y dy",

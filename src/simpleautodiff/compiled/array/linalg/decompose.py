@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def cholesky(plan: Schedule, line: Line, a: Any) -> Ref:
-    """Row by row, the lower factor is LAPACK's upper one; the other half keeps what it was."""
+    """Compute the lower factor, which is LAPACK's upper one by columns; the rest is unchanged."""
     n = line.shape[-1]
     whole = add_routine(plan, LapackRoutine("cholesky", line.shape[:-2], n, n), (a,), line.dtype)
     factor = part_of(plan, whole, 0, (n, n))
@@ -60,7 +60,7 @@ def eigenvectors(plan: Schedule, line: Line, a: Any) -> Ref:
 
 
 def _work_of_svd(m: int, n: int, dtype: Any, vectors: bool) -> int:
-    """Ask LAPACK how much it wants to work in."""
+    """Ask LAPACK how much work memory it wants."""
     lapack = optional("scipy.linalg.lapack", "singular values in compiled code")
     ask = lapack.dgesdd_lwork if dtype.char == "d" else lapack.sgesdd_lwork
     return int(ask(m, n, compute_uv=vectors, full_matrices=False)[0])
@@ -115,7 +115,7 @@ def pinv(plan: Schedule, line: Line, a: Any) -> Ref | None:
 
 
 def qr(plan: Schedule, line: Line, a: Any) -> Ref | None:
-    """Return Q and the transpose of R, one below the other; Q is made of what hides below R."""
+    """Return Q and the transpose of R, one below the other; Q comes from LAPACK's reflectors."""
     *stack, m, n = shape_of(plan, a)
     if m < n:
         return None
@@ -131,4 +131,4 @@ def qr(plan: Schedule, line: Line, a: Any) -> Ref | None:
     return _below_each_other(plan, line, swap(plan, q), upper)
 
 
-_WIDTH = 64  # columns that LAPACK works on together, at most
+_WIDTH = 64  # columns that LAPACK processes together, at most

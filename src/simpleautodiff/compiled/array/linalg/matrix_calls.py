@@ -1,7 +1,7 @@
-"""What LAPACK does with matrices in memory, and the lines around it.
+"""LAPACK routines on matrices in memory, and the lines around them.
 
-LAPACK thinks of matrices column by column, as BLAS does, and writes over what it is given: a line
-of it begins with a copy, turned where need be.
+LAPACK stores matrices column by column, as BLAS does, and overwrites its arguments: a line of
+LAPACK begins with a copy, transposed if necessary.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ class LapackRoutine:
     Parameters
     ----------
     name
-        What it does (see `lapack`).
+        What it computes (see `lapack`).
     stack
         How many matrices there are, along each axis.
     rows, columns
-        Of a matrix as it lies in memory, row by row.
+        The size of a matrix in memory, row by row.
     behind
-        How many elements follow each matrix, for what else comes out.
+        How many elements follow each matrix, for further results.
     work
-        How many elements follow all of them, to work in.
+        How many elements of work memory follow all of them.
     option
-        What the function is told: whether a matrix is transposed, triangular or the like.
+        An option of the routine: whether a matrix is transposed, triangular or the like.
 
     Attributes
     ----------
@@ -64,16 +64,16 @@ class LapackRoutine:
 
     @property
     def count(self) -> int:
-        """How many matrices there are."""
+        """The number of matrices."""
         return math.prod(self.stack)
 
     @property
     def size(self) -> int:
-        """How many elements it takes in all."""
+        """The number of elements that it takes in all."""
         return self.count * self.each + self.work
 
     def place_of_copy(self, number: int) -> View:
-        """Return where the matrices are that are worked on."""
+        """Return the argument that holds the matrices to be overwritten."""
         far = [self.each * step for step in steps(self.stack)]
         shape = (*self.stack, self.rows, self.columns)
         return View(number, shape, 0, (*far, self.columns, 1))
@@ -84,7 +84,7 @@ class LapackRoutine:
 
 
 def in_kind(plan: Schedule, x: Any, dtype: Any) -> Any:
-    """Return an argument in the dtype of the result; None if it is none that is compiled."""
+    """Return an argument in the dtype of the result; None if that dtype is not compiled."""
     if isinstance(x, np.ndarray):
         return x if x.dtype == dtype else x.astype(dtype)
     if type(x) is not Ref or plan.dtype_of(x) is None:
@@ -106,7 +106,7 @@ def dtype_of(plan: Schedule, x: Any) -> Any:
 
 
 def row_line(plan: Schedule, name: str, args: tuple[Any, ...], shape: Shape, like: Any) -> Ref:
-    """Add a line with a row, of the dtype of a line that is there."""
+    """Add a line of a row, with the dtype of an existing line."""
     return plan.append(Line(TABLE[name], args, {}, shape, plan.lines[like].dtype))
 
 
@@ -123,14 +123,14 @@ def swap_if_matrix(plan: Schedule, x: Any) -> Any:
 
 
 def spread(plan: Schedule, x: Any, shape: Shape) -> Any:
-    """Return matrices for every place in a stack."""
+    """Broadcast matrices over a stack."""
     if type(x) is Ref:
         return row_line(plan, "broadcast_to", (x, shape), shape, x)
     return np.broadcast_to(x, shape)
 
 
 def part_of(plan: Schedule, x: Ref, start: int, shape: Shape) -> Ref:
-    """Return some elements of each block that LAPACK has worked on, in a shape."""
+    """Return some elements of each block that LAPACK has filled, in a shape."""
     what = plan.lines[x].what
     if what.work:
         used = what.count * what.each
@@ -143,12 +143,12 @@ def part_of(plan: Schedule, x: Ref, start: int, shape: Shape) -> Ref:
 
 
 def add_routine(plan: Schedule, what: LapackRoutine, args: tuple[Any, ...], dtype: Any) -> Ref:
-    """Add a line of LAPACK: all that it writes."""
+    """Add a line of LAPACK, with all that it writes."""
     return plan.append(Line(what, args, {}, (what.size,), dtype))
 
 
 def find_shared(plan: Schedule, name: str, a: Any, make: Callable[[], Any]) -> tuple[Any, bool]:
-    """Return what was made of a matrix or of its transpose, and whether of the transpose."""
+    """Return what was computed from a matrix or from its transpose, and which of the two."""
     view = plan.view(a)
     turned = view._replace(shape=_swap_last(view.shape), strides=_swap_last(view.strides))
     for key, is_turned in ((view, False), (turned, True)):

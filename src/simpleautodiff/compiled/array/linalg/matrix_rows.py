@@ -1,4 +1,4 @@
-"""Rows of linear algebra that LAPACK computes, which SciPy brings along."""
+"""Rows of linear algebra that are computed by LAPACK, which SciPy provides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def lower_to_lapack(plan: Schedule, line: Line) -> Ref | None:
-    """Add the lines that a row of linear algebra is made of; None if it is left to NumPy."""
+    """Add the lines that compute a row of linear algebra; None if it is left to NumPy."""
     make = _ROWS.get(line.what) if isinstance(line.what, Primitive) else None
     if make is None or not has_scipy():
         return None
@@ -36,7 +36,7 @@ def lower_to_lapack(plan: Schedule, line: Line) -> Ref | None:
 
 @cache
 def has_scipy() -> bool:
-    """Tell whether SciPy is there, with BLAS and LAPACK."""
+    """Tell whether SciPy is installed, with BLAS and LAPACK."""
     return importlib.util.find_spec("scipy") is not None
 
 
@@ -55,4 +55,4 @@ _ROWS: dict[Primitive, Callable[..., Ref | None]] = {
     TABLE["det_sign"]: systems.sign,
     TABLE["is_singular"]: systems.is_singular,
 }
-_MATRICES = {"solve": 2, "solve_triangular": 2}  # arguments, where there is not one alone
+_MATRICES = {"solve": 2, "solve_triangular": 2}  # number of matrices, if not one

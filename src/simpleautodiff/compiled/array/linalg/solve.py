@@ -1,7 +1,7 @@
-"""Systems of equations, inverses and determinants as lines of LAPACK.
+"""Linear systems, inverses and determinants as lines of LAPACK.
 
-Systems with the same matrix, or with its transpose, share the factors: the sweep back solves with
-those that the function itself needs.
+Systems with the same matrix, or with its transpose, share the factors: the reverse sweep solves
+with those that the function itself needs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def _lu(plan: Schedule, a: Any, dtype: Any, must: bool = True) -> tuple[Any, bool]:
-    """Return the line of L, U and exchanges of rows, and whether they are those of aᵀ."""
+    """Return the line of L, U and row exchanges, and whether they are those of aᵀ."""
     *stack, n, _ = shape_of(plan, a)
 
     def make() -> Any:
@@ -51,7 +51,7 @@ def _lu(plan: Schedule, a: Any, dtype: Any, must: bool = True) -> tuple[Any, boo
 
 
 def _known_lu(a: Any) -> Any:
-    """Return L, U and exchanges of constant matrices as LAPACK puts them; None if one has none."""
+    """Return L, U and row exchanges of constant matrices, as LAPACK's; None if one is singular."""
     lapack = optional("scipy.linalg.lapack", "factors of a constant matrix")
     factor = lapack.dgetrf if a.dtype.char == "d" else lapack.sgetrf
     n = a.shape[-1]
@@ -79,7 +79,7 @@ def _solve_factored(plan: Schedule, a: Any, b: Any, stack: Shape, dtype: Any) ->
 
 
 def _for_all(plan: Schedule, a: Any, stack: Shape) -> Any:
-    """Return one matrix, or one for every place in a stack."""
+    """Return one matrix, or one for each index of a stack."""
     own = shape_of(plan, a)
     fits = math.prod(own[:-2]) == 1 or own[:-2] == stack
     return a if fits else spread(plan, a, (*stack, *own[-2:]))
@@ -100,7 +100,7 @@ def inv(plan: Schedule, line: Line, a: Any) -> Ref:
 
 
 def solve_triangular(plan: Schedule, line: Line, a: Any, b: Any) -> Ref | None:
-    """Solve with one triangle; what SciPy refuses (nan, inf) is found before."""
+    """Solve with one triangle; nan and inf, which SciPy refuses, are checked before."""
     lower, unit = line.args[2:]
     stack = line.shape[:-2]
     if any(type(x) is not Ref and not np.isfinite(x).all() for x in (a, b)):
@@ -120,10 +120,10 @@ def _substitute(
     unit: bool = False,
     largest: Sequence[Ref] = (),
 ) -> Ref:
-    """Return a⁻¹ b for triangles; first it is asked whether some numbers are finite."""
+    """Return a⁻¹ b for triangles, after a check that some numbers are finite."""
     a = plan.multipliable(a)
     known = layout(matrix_of(plan.view(a)))
-    assert known is not None  # else it would have been copied
+    assert known is not None  # otherwise it would have been copied
     by_columns, _ = known
     option = "LN" if lower and by_columns else "UT" if lower else "UN" if by_columns else "LT"
     n, k = shape_of(plan, b)[-2:]
@@ -133,7 +133,7 @@ def _substitute(
 
 
 def _largest(plan: Schedule, x: Ref) -> Ref:
-    """Return how large the largest element is; that of what is not finite is not, either."""
+    """Return the largest absolute value; it is not finite if an element is not."""
 
     def make() -> Ref:
         size = row_line(plan, "abs", (x,), shape_of(plan, x), x)
@@ -159,7 +159,7 @@ def logabsdet(plan: Schedule, line: Line, a: Any) -> Ref:
 
 
 def sign(plan: Schedule, line: Line, a: Any) -> Ref:
-    """Count the exchanges of rows, and what is negative on the diagonal of U."""
+    """Count the row exchanges, and the negative elements on the diagonal of U."""
     lu, _ = _lu(plan, a, line.dtype, must=False)
     signs = add_routine(plan, LapackRoutine("det_sign", line.shape, 1, 1), (lu,), line.dtype)
     return row_line(plan, "reshape", (signs, line.shape), line.shape, lu)
@@ -173,7 +173,7 @@ def det(plan: Schedule, line: Line, a: Any) -> Ref:
 
 
 def is_singular(plan: Schedule, line: Line, a: Any) -> Ref | None:
-    """Say no where the factors tell that all digits are not lost, and leave all else to NumPy.
+    """Return False where the factors show that not all digits are lost; leave the rest to NumPy.
 
     NumPy compares the smallest and the largest singular value, which take much longer to find.
     """

@@ -44,11 +44,11 @@ def to_c(recorded: RecordedProgram, name: str, precise: bool = False) -> str:
     Parameters
     ----------
     recorded : RecordedProgram
-        What to write. Lines that only NumPy can compute are refused by name.
+        The program. Lines that only NumPy can compute are refused by name.
     name : str
         The name of the function: one pointer per argument and per result. It returns 0, or 1 + the
         number of the first guard that failed, or less than 0 if there is no memory, an index does
-        not fit, or a matrix is singular: then the results are not to be used.
+        not fit, or a matrix is singular: then the results are not valid.
     precise : bool
         Leave out simplifications that could change a result in its last bits.
 
@@ -157,7 +157,7 @@ class _CProgramWriter:
             )
 
     def _is_written(self, number: int) -> bool:
-        """Tell whether C can compute a line that NumPy computes elsewhere."""
+        """Tell whether C code can compute a line that is elsewhere left to NumPy."""
         line = self.plan.lines[number]
         if line.what is operator.getitem and type(line.args[0]) is Ref:
             return self._is_written(line.args[0])
@@ -169,7 +169,7 @@ class _CProgramWriter:
         return [f"(void){name};" for name in known if name not in words]
 
     def _with_block(self, kind: str, lines: list[str]) -> None:
-        """Write the function in two: one takes memory to work in, the other does the work."""
+        """Write two functions: one allocates work memory, the other computes."""
         steps = f"{self.name}_steps"
         args = ", ".join(["block", *self.file.names()])
         outer = [
@@ -187,7 +187,7 @@ class _CProgramWriter:
     # Memory. --------------------------------------------------------------------------------------
 
     def address(self, slot: Any) -> str:
-        """Write where a buffer begins."""
+        """Write the address of a buffer."""
         root = self.memory.shared.get(slot, slot)
         if root in self.buffers:
             return self.buffers[root]
@@ -197,16 +197,16 @@ class _CProgramWriter:
         return f"({kind} *)(block + {self.memory.offsets[root]})"
 
     def take_buffer(self, slot: Any, kind: str, count: int) -> str:
-        """Take memory for a buffer that has none."""
+        """Allocate memory for a buffer that has none."""
         if slot not in self.buffers:
             self.buffers[slot] = f"({TYPES[kind]} *)(block + {self.size})"
             self.size += -(-8 * count // 64) * 64
         return self.buffers[slot]
 
-    # What is done. --------------------------------------------------------------------------------
+    # Tasks. ---------------------------------------------------------------------------------------
 
     def write_task(self, piece: Task) -> list[str]:
-        """Write a piece of work."""
+        """Write a task."""
         if isinstance(piece, BlasProduct):
             piece = product_loop(piece.dtype, piece.number, piece.left, piece.right)
         if isinstance(piece, Loop):
@@ -219,7 +219,7 @@ class _CProgramWriter:
         if isinstance(piece, GuardCheck):
             truth = f"({self.address(piece.view.root)})[{piece.view.offset}]"
             return [f"if ({'!' * piece.expected}{truth}) return {piece.number + 1};"]
-        assert isinstance(piece, BoundsCheck)  # LAPACK is not asked where all is done in loops
+        assert isinstance(piece, BoundsCheck)  # a schedule of loops alone has no LAPACK
         return self._check_bounds(piece)
 
     def _check_bounds(self, piece: BoundsCheck) -> list[str]:
@@ -227,7 +227,7 @@ class _CProgramWriter:
         return [f"if ({low} < {-piece.size} || {high} >= {piece.size}) return {BAD_INDEX};"]
 
     def _of_rows(self, number: int, line: Line) -> list[str]:
-        """Write a batched function, and its call for all of them."""
+        """Write a batched function, and its call for all examples."""
         rows: BatchedKernel = line.what
         kernel, name = rows.kernel, f"{self.name}_of_row{number}"
         own = numbers_c.file_of(kernel, name)

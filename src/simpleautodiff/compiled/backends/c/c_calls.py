@@ -1,4 +1,4 @@
-"""Lines that NumPy computes elsewhere, as calls of functions of C."""
+"""Lines that are elsewhere left to NumPy, as calls of C functions."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.core.primitive import Primitive
 
 Shape = tuple[int, ...]
-_LIBRARY = {"gamma": "tgamma", "lgamma": "lgamma"}  # rows that the C library has
+_LIBRARY = {"gamma": "tgamma", "lgamma": "lgamma"}  # rows that are functions of the C library
 _OF_WHOLE = {"add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", "clip"}
 
 
 class ProgramWriter(Protocol):
-    """What writes a program."""
+    """Writes a program as C code."""
 
     plan: Schedule
     file: CFile
 
     def take_buffer(self, slot: Any, kind: str, count: int) -> str:
-        """Take memory for a buffer that has none; return its address."""
+        """Allocate memory for a buffer that has none; return its address."""
 
     def write_task(self, piece: Any) -> list[str]:
-        """Write a piece of work."""
+        """Write a task."""
 
     def address(self, slot: Any) -> str:
-        """Write where a buffer begins."""
+        """Write the address of a buffer."""
 
 
 def can_call(plan: Schedule, line: Line) -> bool:
@@ -62,7 +62,7 @@ def call_lines(writer: ProgramWriter, number: int) -> list[str]:
 
 
 class _Call:
-    """One line: its arguments side by side in memory, its result, memory to work in."""
+    """One line: its contiguous arguments, its result, and work memory."""
 
     def __init__(self, writer: ProgramWriter, number: int, line: Line) -> None:
         self.writer, self.number, self.line = writer, number, line
@@ -81,11 +81,11 @@ class _Call:
         return self.plan.lines[arg].shape if type(arg) is Ref else np.shape(arg)
 
     def view(self, arg: Any) -> View:
-        """Return where the elements of an argument are."""
+        """Return the view of the elements of an argument."""
         return self.plan.view(arg if type(arg) is Ref else np.asarray(arg))
 
     def argument_address(self, arg: Any, kind: str, shape: Shape | None = None) -> str:
-        """Return the address of an argument, copied if it does not lie row by row as it should."""
+        """Return the address of an argument, copied if it is not contiguous."""
         view = self.view(arg)
         shape = view.shape if shape is None else shape
         if view.is_whole and view.shape == shape and self.dtype_of(arg) == kind:
@@ -102,14 +102,14 @@ class _Call:
         return self.writer.take_buffer(self.number, dtype_letter(self.line.dtype) or "", size)
 
     def part(self, k: int, kind: str, count: int) -> str:
-        """Return the address of one of several results; NULL if nobody wants it."""
+        """Return the address of one of several results; NULL if nothing reads it."""
         for number, line in enumerate(self.plan.lines):
             if line.what is operator.getitem and line.args == (self.number, k):
                 return self.writer.take_buffer(number, kind, count)
         return "NULL"
 
     def work(self, kind: str, count: int) -> str:
-        """Return the address of memory to work in."""
+        """Return the address of work memory."""
         return self.writer.take_buffer(self._slot(), kind, count)
 
     def _slot(self) -> str:
@@ -125,7 +125,7 @@ class _Call:
 
 
 def pack_loop(plan: Schedule, view: View, to: Any, kind: str) -> Loop:
-    """Return the loop that puts the elements of a view side by side."""
+    """Return the loop that copies the elements of a view into contiguous memory."""
     own = plan.dtype_of_root(view.root)
     flat = ScalarProgram()
     place = flat.to(kind, flat.input(own))
@@ -137,7 +137,7 @@ def pack_loop(plan: Schedule, view: View, to: Any, kind: str) -> Loop:
 
 
 def _axes(shape: Shape, axis: int | None) -> Shape:
-    """Return how many elements lie before, along and behind an axis."""
+    """Return how many elements are before, along and behind an axis."""
     if axis is None:
         return 1, math.prod(shape), 1
     axis %= max(1, len(shape))
@@ -178,7 +178,7 @@ def _searchsorted(call: _Call) -> list[str]:
 
 
 def _stack(call: _Call, *matrices: Any) -> tuple[int, list[str]]:
-    """Return how many matrices a stack has, and the addresses of arguments of that many."""
+    """Return how many matrices a stack has, and the addresses of its arguments."""
     kind = dtype_letter(call.line.dtype) or ""
     ahead = np.broadcast_shapes(*[call.shape(matrix)[:-2] for matrix in matrices])
     found = [call.argument_address(x, kind, (*ahead, *call.shape(x)[-2:])) for x in matrices]
@@ -297,7 +297,7 @@ _CALLS: dict[str, Callable[[_Call], list[str]]] = {
 
 
 def _writer_of(line: Line) -> Callable[[_Call], list[str]] | None:
-    """Return what writes a line, or None."""
+    """Return the function that writes a line, or None."""
     if isinstance(line.what, Primitive) and not line.what.arrays:
         if dtype_letter(line.dtype) == "l":
             return _elementwise if line.name in _OF_WHOLE else None

@@ -1,8 +1,8 @@
-"""Factors of matrices as functions of C: by rotations of Jacobi, and by reflections.
+"""Matrix factorizations as C functions: by Jacobi rotations, and by reflections.
 
-As in `helpers_c`, `NAME`, `REAL` and `KIND` stand for names and types; `EPSILON` is what the next
-number after 1 is larger by. Singular vectors and eigenvectors may have other signs than those of
-NumPy: they are a choice.
+As in `c_helpers`, `NAME`, `REAL` and `KIND` stand for names and types; `EPSILON` is the distance
+from 1 to the next number. Singular vectors and eigenvectors may have other signs than NumPy's: they
+are a choice.
 """
 
 from __future__ import annotations

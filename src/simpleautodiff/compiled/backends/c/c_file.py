@@ -1,4 +1,4 @@
-"""A C file: what it says of itself, what it includes, its constants, functions and an example."""
+"""A C file: its opening comment, includes, constants, functions and an example."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simpleautodiff.compiled.backends.c.c_steps import TYPES, constant_in_c, fun
 from simpleautodiff.compiled.backends.interface import BAD_INDEX, NO_MEMORY
 
 SINGULAR = -3
-_WIDTH = 6  # constants in a line
+_WIDTH = 6  # constants per line
 _HEADERS = {
     "math.h": "",
     "stddef.h": r"\b(size_t|ptrdiff_t)\b",
@@ -39,7 +39,7 @@ class Parameter(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """The number of elements."""
         return math.prod(self.shape)
 
 
@@ -98,9 +98,10 @@ class CFile:
         return self._constants.setdefault((kind, text), f"{self.name}_c{len(self._constants)}")
 
     def try_paths(self, names: list[str], turns: list[tuple[int, int, int, str]]) -> None:
-        """Write the function that follows the way that fits, of functions of these names.
+        """Write the function that takes the path that fits, among functions of these names.
 
-        Of each turn: a way, the guard that fails there, the way to go on, and where that was asked.
+        Each turn is a path, the guard that fails there, the path to go on with, and its source
+        line.
         """
         args = ", ".join(self.names())
         lines = [f"int path = 0, status = {names[0]}({args});"]
@@ -114,7 +115,7 @@ class CFile:
     # The whole. -----------------------------------------------------------------------------------
 
     def text(self, more: Sequence[str] = ()) -> str:
-        """Return the file; `more` is said of further functions in it."""
+        """Return the file; `more` describes further functions in it."""
         constants = [f"static const {TYPES[kind]} {name}{text}"
                      for (kind, text), name in self._constants.items()]  # fmt: skip
         body = [*constants, *self.helpers.values(), *self.functions, self._example()]

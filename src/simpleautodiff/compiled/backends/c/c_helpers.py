@@ -1,7 +1,7 @@
-"""Functions of C that programs may call: sorting, searching, factors of matrices.
+"""C functions that programs may call: sorting, searching, matrix factorizations.
 
-`NAME` stands for the name of the file, `REAL` for the type of the numbers, `KIND` for a word that
-tells functions of one type from those of another. Matrices lie row by row.
+`NAME` stands for the name of the file, `REAL` for the number type, `KIND` for a word that tells
+functions of one type from those of another. Matrices are stored row by row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Helper(NamedTuple):
 
 
 def use(file: CFile, name: str, kind: str) -> str:
-    """Return the name of a function for numbers of a dtype; write it if it is not there yet."""
+    """Return the name of a helper for a dtype; add it to the file if it is not there yet."""
     called = f"{file.name}_{name}{_WORDS[kind]}"
     if called not in file.helpers:
         helper = _LESS[kind in "df"] if name == "less" else HELPERS[name]

@@ -1,4 +1,4 @@
-"""A loop over the elements of arrays as a function of C."""
+"""A loop over the elements of arrays as a C function."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from simpleautodiff.compiled.backends.c.c_file import CFile
 from simpleautodiff.compiled.backends.c.c_steps import TYPES, constant_in_c, step_in_c
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
-MOST_PARAMETERS = 60  # parameters of a function; compilers need not take more than 127
-C_SUM_BLOCK = 1024  # elements that are added up before they are added to the total
+MOST_PARAMETERS = 60  # parameters of a function; the standard guarantees only 127
+C_SUM_BLOCK = 1024  # elements that are added up before the sum is added to the total
 
 
 def write_loop(file: CFile, loop: Loop, address: Callable[[Any], str]) -> str:
     """Write a loop as a function of its buffers, whose addresses are given; return its call.
 
-    Buffers that share their memory are one to the function, so that no two of them overlap.
+    Buffers that share memory are one parameter, so that no two parameters overlap.
     """
     loop.join_axes()
     writer = _CLoopWriter(loop, address)
@@ -63,7 +63,7 @@ class _CLoopWriter:
         return bool(self.registers) and self.axes[-1] > C_SUM_BLOCK
 
     def pointers(self) -> dict[str, str]:
-        """Declare the buffers, by their addresses; those that are written are not const."""
+        """Declare the buffers by their addresses; those that are only read are const."""
         stored = [to for _, to in self.loop.stores] + [fold.to for fold in self.loop.folds]
         written = {self.address(to.slot) for to in stored}
         return {
@@ -82,10 +82,10 @@ class _CLoopWriter:
         return lines
 
     def write(self, line: str) -> None:
-        """Write a line, further in for each loop that it is in."""
+        """Write a line, indented by the depth of its loop."""
         self.lines.append("    " * self.depth + line)
 
-    # Loops in loops. ------------------------------------------------------------------------------
+    # Nested loops. -------------------------------------------------------------------------------
 
     def nest(self, axis: int) -> None:
         """Write the loops from an axis on."""
@@ -114,7 +114,7 @@ class _CLoopWriter:
         self.write("}")
 
     def _row(self, axis: int) -> None:
-        """Write what is done along the last axis."""
+        """Write the innermost loop, along the last axis."""
         size = self.axes[axis]
         if not self.loop.shape:
             self._body("total")
@@ -163,7 +163,7 @@ class _CLoopWriter:
         return constant_in_c(self.flat.number(place).item(), self.flat.dtypes[place])
 
     def _element(self, access: Access) -> str:
-        """Write the element of a buffer that an access means here."""
+        """Write the element of a buffer that an access reads here."""
         element = f"{self.bases[self.address(access.slot)]}[{self._index(access)}]"
         inside = [
             f"i{axis} >= {first} && i{axis} < {last}"
@@ -186,7 +186,7 @@ class _CLoopWriter:
 
 
 def _first(fold: Fold) -> str:
-    """Write the number that a sum or an extreme begins with."""
+    """Write the initial number of a sum or an extreme."""
     kind, is_max = fold.to.dtype, fold.operation == "maximum"
     if fold.operation == "add":
         return constant_in_c(0, kind)

@@ -1,4 +1,4 @@
-"""A scalar program as a C file, which every C compiler takes."""
+"""A scalar program as a C file, for any C compiler."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from simpleautodiff.compiled.scalar.operations import BOOL, FLOAT32, FLOAT64
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.split import Part, SplitProgram, split_program
 
-C_PART_STEPS = 250  # steps in a function: compilers take longer than in proportion for long ones
-C_STACK_CELLS = 4096  # cells: where more are needed, they are allocated
+C_PART_STEPS = 250  # steps per function: compile time grows faster than the length
+C_STACK_CELLS = 4096  # cells on the stack; more are allocated
 
 
 def to_c(kernel: Kernel, name: str, rows: bool = False) -> str:
@@ -27,10 +27,10 @@ def to_c(kernel: Kernel, name: str, rows: bool = False) -> str:
     Parameters
     ----------
     kernel : Kernel
-        What to write.
+        The scalar program.
     name : str
         The name of the function: one pointer per leaf, arguments and then results. It returns 0,
-        or 1 + the number of the first guard that failed: then the results are not to be used.
+        or 1 + the number of the first guard that failed: then the results are not valid.
     rows : bool
         Add a function `<name>_rows` that does so for a batch.
 
@@ -81,7 +81,7 @@ def write_kernel(file: CFile, kernel: Kernel, name: str, kind: str = "int") -> N
 
 
 def about_rows(name: str) -> list[str]:
-    """Say what the function does that goes through many rows."""
+    """Describe the function that computes a batch."""
     return [
         f"{name}_rows does so for `count` rows; a row of an argument or a result is `..._step`",
         "elements after the one before it (0: the same for all). It stops at a row that fails.",
@@ -89,12 +89,12 @@ def about_rows(name: str) -> list[str]:
 
 
 def _mark_unused(file: CFile, lines: list[str]) -> list[str]:
-    """Say of the parameters that are not used that this is so."""
+    """Mark parameters as used, to avoid compiler warnings."""
     words = set(re.findall(r"\w+", "\n".join(lines)))
     return [*[f"(void){name};" for name in file.names() if name not in words], *lines]
 
 
-# Long programs: functions that leave numbers to each other in a work array. -----------------------
+# Long programs: functions that pass numbers in a work array. -----------------------
 
 
 def _in_parts(file: CFile, kernel: Kernel, name: str, parts: SplitProgram, kind: str) -> list[str]:

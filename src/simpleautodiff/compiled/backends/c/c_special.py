@@ -1,11 +1,11 @@
-"""Special functions that the C library does not have, made of those that it has.
+"""Special functions that the C library lacks, composed of those that it has.
 
 `NAME` stands for the name of the file. All compute in double precision.
 """
 
 from __future__ import annotations
 
-SPECIAL: dict[str, tuple[str, tuple[str, ...]]] = {}  # text, and what it needs
+SPECIAL: dict[str, tuple[str, tuple[str, ...]]] = {}  # text, and the helpers it needs
 
 SPECIAL["digamma"] = (
     """
@@ -132,7 +132,7 @@ static double NAME_kl_div(double x, double y)
     (),
 )
 
-# Errors of the normal distribution. ---------------------------------------------------------------
+# Relatives of the error function. ---------------------------------------------------------------
 
 SPECIAL["erfcx"] = (
     """

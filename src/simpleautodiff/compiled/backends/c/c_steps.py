@@ -1,4 +1,4 @@
-"""Single operations, constants and functions as C writes them."""
+"""Single operations, constants and functions in C."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ TYPES = {FLOAT64: "double", FLOAT32: "float", BOOL: "unsigned char", INT64: "int
 
 
 def function_in_c(head: str, lines: list[str]) -> str:
-    """Write a function around its lines."""
+    """Write a function with these lines as its body."""
     return "\n".join([head, "{", *(f"    {line}" for line in lines), "}"])
 
 
 def constant_in_c(number: Any, kind: str) -> str:
-    """Write a constant with as many digits as it takes to know it again.
+    """Write a constant with enough digits to restore it exactly.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def step_in_c(operation: str, kind: str, names: list[str]) -> str:
     ('x + y', '(float)pow(x, y)')
     """
     row = OPERATIONS.get(operation)
-    if row is None:  # a function that stands in the same file
+    if row is None:  # a function of the same file
         text = call(operation, len(names)).format("", *names)
         return f"(float){text}" if kind == FLOAT32 else text
     code = row.code(kind)
@@ -66,4 +66,4 @@ def step_in_c(operation: str, kind: str, names: list[str]) -> str:
         raise ValueKindError(f"{operation} is not for numbers of dtype {kind!r}.")
     text = code.c.format("", *names)
     rounds = kind == FLOAT32 and row.gives == "same" and code.c.endswith(")")
-    return f"(float){text}" if rounds else text  # what a function of the C library returns
+    return f"(float){text}" if rounds else text  # functions of the C library return a double

@@ -1,4 +1,4 @@
-"""The C file of a function: all paths through it that were recorded, or one for a batch."""
+"""Export a function as a C file: all its recorded paths, or one batched program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 
 
 def export_c(export: Export) -> str:
-    """Return what was recorded as a C file: all paths, or functions of one row and of many."""
+    """Return what was recorded as a C file: all paths, or functions of an example and a batch."""
     name = export.name
     if export.batched is not None:
         kernel = export.batched.kernel
@@ -32,7 +32,7 @@ def export_c(export: Export) -> str:
 
 
 def _of_one_row(export: Export, rows: BatchedKernel) -> tuple[list[Parameter], list[Parameter]]:
-    """Return the arguments and the results of a batched function, for one of them."""
+    """Return the arguments and the results of one example of a batched function."""
     lines = export.paths[0].recorded.lines
     inputs = [
         Parameter(own, leaf.dtype, line.shape if mode == SAME else line.shape[1:])

@@ -1,14 +1,14 @@
 """The code of the interpreter: a scalar program as an array of steps on the cells of a work array.
 
 A step is one to five int32: the opcode, the cell to write, and the cells to read. The first cells
-of the work array are the addresses of the leaves, inputs first; each of the others is given to one
-number after the other, as soon as the one before it is not needed any more, so that they stay few.
-Float32 numbers stand in their cells as float64, bools as integers.
+of the work array are the addresses of the leaves, inputs first; the others are reused as soon as
+their number is not needed any more, so that they stay few. In cells, float32 numbers are float64,
+and bools are integers.
 
-Loads and constants wait until they are first used, results are stored at once. In a long program,
-among steps that are near to each other, those with the same opcode follow one another, as far as
-their arguments are there: a processor guesses the next opcode by the ones before, and a wrong guess
-costs more than a step. (Of a short program it remembers all.)
+Loads and constants are delayed until they are first used, results are stored at once. In a long
+program, nearby steps with the same opcode are grouped, as far as their arguments allow: a processor
+predicts the next opcode from the ones before, and a misprediction costs more than a step. (In a
+short program it remembers all.)
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from simpleautodiff.errors import ValueKindError
 
 Numbers = NDArray[Any]
 
-# Operations with opcodes of the machine's own, because of how numbers stand in cells.
+# Operations with opcodes of their own, because of how numbers are stored in cells.
 _CONVERSIONS = {  # the opcodes for the dtypes d, f, ?, l
     "select": ("select",) * 4,
     "to_float64": ("copy", "copy", "int_to_double", "int_to_double"),
@@ -44,7 +44,7 @@ _CONVERSIONS = {  # the opcodes for the dtypes d, f, ?, l
 
 
 def _operation_opcodes() -> dict[tuple[str, str], str]:
-    """Name the opcodes of the operations on each dtype: instructions that are the same share one.
+    """Name the opcodes of the operations on each dtype; equal instructions share one.
 
     Float32 numbers are computed as float64, and rounded where that is not exact; bools are
     integers.
@@ -65,7 +65,7 @@ def _operation_opcodes() -> dict[tuple[str, str], str]:
 
 
 OPERATION_OPCODES = _operation_opcodes()
-# What the machine can do, by opcode: the letter after the dot is the dtype that it is done to.
+# All opcodes; the letter after the dot is the dtype of the arguments.
 OPCODES: tuple[str, ...] = (
     *dict.fromkeys(OPERATION_OPCODES.values()),
     *("select", "muladd", "copy", "round", "int_to_double", "int_to_float", "double_to_int"),
@@ -79,7 +79,7 @@ _ROW = {name: row for row, name in enumerate(_NAMES)}
 _LETTERS = "df?l"
 _KIND = np.zeros(128, np.int64)
 _KIND[[ord(letter) for letter in _LETTERS]] = range(4)
-_SHAPES = {  # what the words after the opcode are: cells to write or to read, plain numbers
+_SHAPES = {  # the words after an opcode: cells to write or to read, plain numbers
     **dict.fromkeys(("select", "muladd"), "wrrr"),
     **dict.fromkeys(("load", "const"), "wii"),
     **dict.fromkeys(("store",), "rii"),
@@ -88,8 +88,8 @@ _SHAPES = {  # what the words after the opcode are: cells to write or to read, p
     **dict.fromkeys(("copy", "round", "int_to_double", "int_to_float", "double_to_int"), "wr"),
     **{name: "w" + "r" * row.arity for name, row in OPERATIONS.items() if name != "select"},
 }
-SHORT = 2500  # steps: up to here their order is kept
-WINDOW = 1024  # so many steps are looked at together to find those with the same opcode
+SHORT = 2500  # steps up to which the order is kept
+WINDOW = 1024  # steps among which those with the same opcode are grouped
 
 
 def _opcode(name: str, letter: str) -> int:
@@ -99,7 +99,7 @@ def _opcode(name: str, letter: str) -> int:
 
 
 def shape(opcode: str) -> str:
-    """Return what the words after an opcode are: `w` and `r` are cells, `i` is a plain number."""
+    """Return the kinds of words after an opcode: `w` and `r` are cells, `i` is a plain number."""
     return _SHAPES[opcode.partition(".")[0]]
 
 
@@ -112,7 +112,7 @@ _TABLE = np.array([[_opcode(name, letter) for letter in _LETTERS] for name in _N
 
 
 class Bytecode(NamedTuple):
-    """The code of a kernel, how many steps it has, and how many cells of eight bytes it needs."""
+    """The code of a kernel, its number of steps, and the number of eight-byte cells it needs."""
 
     code: NDArray[np.int32]
     length: int
@@ -120,7 +120,7 @@ class Bytecode(NamedTuple):
 
 
 class _Steps(NamedTuple):
-    """Steps whose words are still indices of the scalar program, not cells."""
+    """Steps whose words still refer to steps of the scalar program, not to cells."""
 
     opcodes: Numbers
     words: Numbers
@@ -130,7 +130,7 @@ class _Steps(NamedTuple):
 
 
 def to_bytecode(kernel: Kernel) -> Bytecode:
-    """Translate a kernel to the code of the interpreter.
+    """Translate a kernel to bytecode.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def to_bytecode(kernel: Kernel) -> Bytecode:
 
 
 def format_bytecode(tape: Bytecode) -> str:
-    """Write the code of the machine, one step a line."""
+    """Write bytecode as text, one step a line."""
     lines, at, code = [], 0, tape.code.tolist()
     while at < len(code):
         length = int(_LENGTH[code[at]])
@@ -196,7 +196,7 @@ def _refuse(flat: ScalarProgram, opcodes: Numbers) -> None:
 
 
 def _fill_constants(words: Numbers, is_const: Numbers, dtypes: Numbers) -> None:
-    """Write the two halves of each constant, float32 as float64, after the cell."""
+    """Write the two halves of each constant after its cell, float32 as float64."""
     bits = words[is_const, 1].copy()
     is_float = dtypes[is_const] == _LETTERS.index("f")
     singles = bits[is_float].astype(np.int32).view(np.float32)
@@ -205,7 +205,7 @@ def _fill_constants(words: Numbers, is_const: Numbers, dtypes: Numbers) -> None:
 
 
 def _leaf_and_index(leaves: tuple[Leaf, ...], start: int) -> Numbers:
-    """Return for each number in a row of leaves in which one it is, and where."""
+    """Return for each number of the leaves the index of its leaf, and its index in it."""
     sizes = [leaf.size for leaf in leaves]
     number = np.repeat(np.arange(start, start + len(leaves)), sizes)
     begin = np.repeat(np.cumsum([0, *sizes])[:-1], sizes)
@@ -213,7 +213,7 @@ def _leaf_and_index(leaves: tuple[Leaf, ...], start: int) -> Numbers:
 
 
 def _fuse_products(steps: _Steps) -> _Steps:
-    """Join a product that only one sum needs with that sum: one step, rounded twice as before."""
+    """Fuse a product with the only sum that needs it: one step, still rounded twice."""
     opcodes, words = steps
     uses = np.bincount(words[_READS[opcodes]], minlength=len(opcodes))
     joinable = (opcodes == OPCODE_NUMBER["mul.d"]) & (uses == 1)
@@ -252,12 +252,11 @@ def _append_ends(steps: _Steps, kernel: Kernel) -> _Steps:
 
 
 def _keys(steps: _Steps, places: int) -> Numbers:
-    """Return the numbers by which the steps are to be sorted.
+    """Return the keys by which the steps are sorted.
 
-    Each window goes round all opcodes again and again: loads and constants in the first round, then
-    each step at the first turn of its opcode when its arguments are there; results are stored in
-    the last round. Guards are checked in their order, because what follows a failed one has no
-    meaning.
+    Each window cycles through all opcodes: loads and constants come in the first round, then each
+    step at the first turn of its opcode at which its arguments are ready; results are stored in the
+    last round. Guards are checked in their order, because what follows a failed one has no meaning.
     """
     opcodes, words = steps
     is_computed = _WRITES[opcodes] & ~_WAITS[opcodes]
@@ -273,7 +272,7 @@ def _keys(steps: _Steps, places: int) -> Numbers:
 
 
 def _span() -> int:
-    return _ROUND * (WINDOW + 4)  # no step can wait longer than for all others of its window
+    return _ROUND * (WINDOW + 4)  # a step waits at most for all others of its window
 
 
 def _keys_of_computed(steps: _Steps, places: int) -> Numbers:
@@ -303,7 +302,7 @@ def _first_windows(steps: _Steps, keys: Numbers, places: int) -> Numbers:
 
 
 def _encode(steps: _Steps, places: int, leaves: int) -> Bytecode:
-    """Give every number a cell, and write the words one after the other."""
+    """Assign a cell to every number, and write the words one after another."""
     opcodes, words = steps
     cells, size = _cells(steps, places, leaves)
     is_cell = _READS[opcodes]
@@ -320,9 +319,9 @@ def _encode(steps: _Steps, places: int, leaves: int) -> Bytecode:
 
 
 def _cells(steps: _Steps, places: int, leaves: int) -> tuple[Numbers, int]:
-    """Return the cell of each number, and how many there are in all.
+    """Return the cell of each number, and the number of cells.
 
-    The cell that was given back last is used first: it is still in the nearest cache.
+    The cell that was freed last is reused first: it is still in the nearest cache.
     """
     opcodes, words = steps
     writes, reads, times = _WRITES[opcodes], _READS[opcodes], np.arange(len(opcodes))
@@ -340,7 +339,7 @@ def _cells(steps: _Steps, places: int, leaves: int) -> tuple[Numbers, int]:
 def _assign_cells(
     results: list[int], deaths: list[int], dying: list[int], places: int, size: int
 ) -> tuple[Numbers, int]:
-    """Give out cells: after each step as many numbers die as `deaths` says, in that order."""
+    """Assign cells: after each step as many numbers die as `deaths` says, as `dying` lists."""
     cells, free, dead = [0] * places, [], 0
     for result, count in zip(results, deaths, strict=False):
         if count:

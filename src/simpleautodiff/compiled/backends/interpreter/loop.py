@@ -1,7 +1,7 @@
-"""The interpreter in LLVM's language: a loop around one block for each opcode.
+"""The interpreter as LLVM text: a loop with one block for each opcode.
 
-Jumps from each block to the next one, by their addresses or as calls, were as fast as the loop (to
-a tenth either way) and took twice to four times as long to compile.
+Jumps from each block directly to the next one, by address or as calls, were as fast as the loop
+(within a tenth) and took two to four times as long to compile.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Compute(NamedTuple):
 
 
 def _operation(name: str, dtype: str) -> _Compute:
-    """Return what an operation computes, by its row; bools are integers in their cells."""
+    """Return what an operation computes, from its row; bools are integers in their cells."""
     row = OPERATIONS[name]
     code = row.code(dtype)
     assert code is not None
@@ -66,7 +66,7 @@ _COMPUTE: dict[str, _Compute] = {
     ),
 }
 _STORED = {"d": "double", "f": "float", "?": "i8", "l": "i64"}
-_WIDER = {  # types that become wider in a cell
+_WIDER = {  # types that are widened in a cell
     "float": ("double", "fpext"),
     "i1": ("i64", "zext"),
     "i8": ("i64", "zext"),
@@ -74,11 +74,11 @@ _WIDER = {  # types that become wider in a cell
 
 
 def text() -> str:
-    """Return the machine in LLVM's language."""
+    """Return the interpreter as LLVM text."""
     declared = [
         f"declare double @{row.in_c_library}({', '.join(['double'] * row.arity)})"
         for row in OPERATIONS.values()
-        if row.real and (not row.real.llvm or row.name == "fmod")  # LLVM calls it for `frem`
+        if row.real and (not row.real.llvm or row.name == "fmod")  # LLVM calls fmod for `frem`
     ]
     blocks = [_OpcodeBlock(number, name) for number, name in enumerate(OPCODES)]
     lines = [line for block in blocks for line in block.lines]
@@ -86,7 +86,7 @@ def text() -> str:
 
 
 def _opening(blocks: list[_OpcodeBlock]) -> list[str]:
-    """Begin the function: a loop that goes to the block of the next opcode."""
+    """Begin the function: a loop that jumps to the block of the next opcode."""
     going_on = [block for block in blocks if block.ahead]
     codes = ", ".join([f"[{block.ahead}, %{block.name}]" for block in going_on])
     opcodes = ", ".join([f"[{block.opcode}, %{block.name}]" for block in going_on])
@@ -103,7 +103,7 @@ def _opening(blocks: list[_OpcodeBlock]) -> list[str]:
 
 
 class _OpcodeBlock(Builder):
-    """The block of one opcode: it reads the words after it, does it, and goes to the next one."""
+    """The block of one opcode: it reads its words, computes, and jumps to the next opcode."""
 
     def __init__(self, number: int, opcode: str) -> None:
         super().__init__(f"b{number}.")
@@ -131,7 +131,7 @@ class _OpcodeBlock(Builder):
             self.jump("loop")
 
     def _read_words(self, letters: str) -> None:
-        """Read the words after the opcode: integers, or the numbers of cells."""
+        """Read the words after the opcode: integers, or the contents of cells."""
         self.pointers, self.words, self.cells = list[str](), list[str](), list[str]()
         for number, letter in enumerate(letters):
             self.pointers.append(self.address("%code", number + 1, "i32"))
@@ -141,7 +141,7 @@ class _OpcodeBlock(Builder):
             self.cells.append(cell)
 
     def _keep(self, value: str, type_: str) -> None:
-        """Write a value to the first cell, in the type that cells have."""
+        """Write a value to the first cell, in the type of cells."""
         cell, widen = _WIDER.get(type_, (type_, ""))
         wide = self.new(f"{widen} {type_} {value} to {cell}") if widen else value
         self.store(cell, wide, self.cells[0])
@@ -159,7 +159,7 @@ class _OpcodeBlock(Builder):
         self.store(stored, value, element)
 
     def _compute(self, opcode: str) -> None:
-        rounds = opcode not in _COMPUTE  # an operation on float32: that on float64, rounded
+        rounds = opcode not in _COMPUTE  # an operation on float32 is that on float64, rounded
         compute = _COMPUTE[opcode.removesuffix(FLOAT32) + FLOAT64 if rounds else opcode]
         args = [self.load(compute.reads, cell) for cell in self.cells[1:]]
         result = f"%{self.fresh()}"

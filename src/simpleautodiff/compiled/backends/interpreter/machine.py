@@ -1,4 +1,4 @@
-"""The interpreter of scalar programs: it is compiled once, and needs no compiler after that.
+"""The interpreter of scalar programs: compiled once, it runs all programs without a compiler.
 
 It is called as `i32 run(ptr code, i64 count, ptr work)`, from here or from compiled code; the
 address is `machine().address("run")`.
@@ -21,12 +21,12 @@ from simpleautodiff.compiled.native.background import later, one_at_a_time
 from simpleautodiff.compiled.native.compile import Code, build
 from simpleautodiff.compiled.scalar.kernel import Kernel, as_leaves, empty_leaves
 
-_made: list[Code] = []  # the machine, once it is there; what was made is never let go of
+_made: list[Code] = []  # the interpreter, once it is compiled; it is never freed
 _asked = threading.Event()
 
 
 def is_ready() -> bool:
-    """Tell whether the machine is there; if not, have it made in the background."""
+    """Tell whether the interpreter is compiled; if not, start compiling it in the background."""
     if not _made and not _asked.is_set():
         _asked.set()
         later(machine, _complain)
@@ -38,7 +38,7 @@ def _complain(why: str) -> None:
 
 
 def machine() -> Code:
-    """Return the machine, compiled once for all programs.
+    """Return the interpreter, compiled once for all programs.
 
     Examples
     --------
@@ -66,12 +66,12 @@ class InterpretedProgram:
     Attributes
     ----------
     code : ndarray of int32
-        What the machine runs; its address is the first argument of the machine.
+        The bytecode; its address is the first argument of the interpreter.
     count : int
         The number of steps, its second argument.
     cells : int
-        How many cells of eight bytes the work array has to have, its third argument. The first ones
-        are the addresses of the leaves, inputs and then outputs.
+        How many cells of eight bytes the work array needs, which is the third argument. The first
+        ones are the addresses of the leaves, inputs and then outputs.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Programs in LLVM's language: scalar, batched and on arrays, with mathematics of our own."""
+"""Programs as LLVM text: scalar, batched and on arrays, with mathematical functions of our own."""

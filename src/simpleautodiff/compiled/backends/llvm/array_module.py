@@ -1,4 +1,4 @@
-"""An array program as machine code: its segments, and the ways in from Python."""
+"""An array program as machine code: its segments, and its entries from Python."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from simpleautodiff.compiled.recording.trace_program import Ref
 
 _OWN = "own"  # the entry that `call_directly` uses
 _PASSED = ("float64", "float32", "int64", "bool")  # dtypes of arrays that are taken as they are
-_UNLOCKED = 1 << 14  # elements from which on other threads of Python run meanwhile
+_UNLOCKED = 1 << 14  # elements from which on Python's lock is released
 
 
 def lanes() -> int:
-    """Return how many numbers of 8 bytes a vector of this machine holds."""
+    """Return how many numbers of 8 bytes a vector register of this machine holds."""
     features = engine.host()[1]
     return 8 if "+avx512f" in features else 4 if "+avx2" in features else 2
 
@@ -79,7 +79,7 @@ class NativeArray:
         return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.code.address(name))
 
     def call_directly(self, slow: Callable[..., Any]) -> Callable[..., Any] | None:
-        """Return a function of the inputs that runs all of it, or `slow` where they do not fit."""
+        """Return a function of the inputs that runs everything, or calls `slow` for others."""
         if not self._is_direct or self.code is None:
             return None
         direct = _Direct(slow)
@@ -89,7 +89,7 @@ class NativeArray:
 
 @quick
 class _Direct(CallSlot):
-    """The way from Python straight into an array program."""
+    """A direct entry from Python into an array program."""
 
 
 def _write_entries(module: Module, memory: BufferLayout, form: CallForm | None) -> list[str]:
@@ -114,7 +114,7 @@ def _write_entries(module: Module, memory: BufferLayout, form: CallForm | None) 
 
 
 def _fits(form: CallForm, own: CallForm) -> bool:
-    """Tell whether what Python passes is what the program takes, up to the dtypes of floats."""
+    """Tell whether Python passes what the program takes, up to the float dtypes."""
     pairs = [(form.leaves, own.leaves), ([*form.outputs], [*own.outputs])]
     return all(
         len(these) == len(those) and all(_alike(x, y) for x, y in zip(these, those, strict=True))
@@ -144,7 +144,7 @@ def _is_float(part: Number | Array | None) -> bool:
 
 
 def _prepare_body(memory: BufferLayout, code: engine.Code) -> None:
-    """Tell `body` where its constants are, which live as long as the code."""
+    """Tell `body` the addresses of its constants, which live as long as the code."""
     constants = memory.plan.constants
     addresses = [int(constant.__array_interface__["data"][0]) for constant in constants]
     engine.place_addresses(code, CONSTANTS, addresses, constants)
@@ -157,7 +157,7 @@ def free_block_with(code: engine.Code) -> None:
 
 
 def _free(kept: int) -> None:
-    """Give back the block that waits for the next call, before the code goes."""
+    """Free the block that is kept for the next call, before the code is freed."""
     block = ctypes.c_void_p.from_address(kept)
     free = ctypes.CDLL(None).free
     free.argtypes = [ctypes.c_void_p]

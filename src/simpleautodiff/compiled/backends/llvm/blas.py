@@ -1,7 +1,7 @@
-"""Products of vectors and matrices as calls of BLAS, which SciPy brings along.
+"""Products of vectors and matrices as calls of BLAS, which SciPy provides.
 
-BLAS thinks of matrices column by column, NumPy row by row: what is a matrix to one is its transpose
-to the other, so the factors change places. A transposed matrix is a letter, not a copy.
+BLAS stores matrices column by column, NumPy row by row: a matrix of one is the transpose for the
+other, so the factors are exchanged. Transposing is an option of the call, not a copy.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class BlasBuilder(Builder):
         return self.by_address("i32", str(number))
 
     def letter(self, transposed: bool) -> str:
-        """Put the letter for a transposed matrix into memory, or that for one as it is."""
+        """Put the option for a transposed or an untransposed matrix into memory."""
         return self.by_address("i8", str(ord("T" if transposed else "N")))
 
     def call(self, function: str, args: list[str], gives: str = "void") -> None:
@@ -148,5 +148,5 @@ def _by_matrix(builder: BlasBuilder, product: BlasProduct) -> None:
 
 def _layout_of(view: View) -> tuple[bool, int]:
     known = layout(view)
-    assert known is not None  # else it would have been copied
+    assert known is not None  # otherwise it would have been copied
     return known

@@ -1,8 +1,8 @@
-"""The builder of LLVM's text: instructions with names of their own, blocks, loops.
+"""The builder of LLVM text: instructions with unique names, blocks, loops.
 
-Everything that writes a function in LLVM's language is a `Builder`, or uses one. A builder holds
-the lines of one function; what is special about a kind of function (vectors of a loop, tuples of
-Python, calls of LAPACK) is said by a class derived from it.
+All code that writes a function of LLVM is a `Builder`, or uses one. A builder holds the lines of
+one function; subclasses add what is special about a kind of function (vectors of a loop, tuples of
+Python, calls of LAPACK).
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from contextlib import contextmanager
 
 
 class Builder:
-    """The instructions of one function, as they are written.
+    """The instructions of one function under construction.
 
     Parameters
     ----------
     prefix
-        How the names begin that are given here, without LLVM's `%`.
+        How the generated names begin, without LLVM's `%`.
     lines
-        Where the instructions go, if they are to follow others.
+        The list to append to, if the instructions follow others.
 
     Attributes
     ----------
     first : list of str
-        What belongs into the first block of the function: room on the stack.
+        The instructions of the first block: stack allocations.
     lines : list of str
         All other instructions and labels.
 
@@ -48,12 +48,12 @@ class Builder:
         self.count = 0
 
     def fresh(self) -> str:
-        """Return a name that was not used yet, for a value or a block."""
+        """Return an unused name, for a value or a block."""
         self.count += 1
         return f"{self.prefix}{self.count}"
 
     def line(self, text: str, *, first: bool = False) -> None:
-        """Write an instruction, or one among the first."""
+        """Write an instruction, or one in the first block."""
         (self.first if first else self.lines).append(f"  {text}")
 
     def new(self, text: str, *, first: bool = False) -> str:
@@ -68,39 +68,39 @@ class Builder:
         self.lines.append(f"{name}:")
 
     def address(self, of: str, offset: int | str, type_: str = "i8") -> str:
-        """Write where an element of a table is, or what stands so many bytes from an address."""
+        """Write the address of an element of a table, or of a byte offset."""
         return self.new(f"getelementptr {type_}, ptr {of}, i64 {offset}")
 
     def load(self, type_: str, pointer: str) -> str:
-        """Write what reads a value."""
+        """Write a load of a value."""
         return self.new(f"load {type_}, ptr {pointer}")
 
     def get(self, table: str, at: int | str, type_: str) -> str:
-        """Write what reads an element of a table."""
+        """Write a load of an element of a table."""
         return self.load(type_, self.address(table, at, type_))
 
     def store(self, type_: str, value: str, pointer: str) -> None:
-        """Write what writes a value."""
+        """Write a store of a value."""
         self.line(f"store {type_} {value}, ptr {pointer}")
 
     def put(self, table: str, at: int | str, type_: str, value: str) -> None:
-        """Write what writes an element of a table."""
+        """Write a store to an element of a table."""
         self.store(type_, value, self.address(table, at, type_))
 
     def alloca(self, type_: str) -> str:
-        """Take room on the stack."""
+        """Allocate memory on the stack."""
         return self.new(f"alloca {type_}", first=True)
 
     def jump(self, block: str) -> None:
-        """Go on with a block."""
+        """Jump to a block."""
         self.line(f"br label %{block}")
 
     def branch(self, condition: str, yes: str, no: str) -> None:
-        """Go on with one of two blocks."""
+        """Branch to one of two blocks."""
         self.line(f"br i1 {condition}, label %{yes}, label %{no}")
 
     def go_on_if(self, condition: str, otherwise: str) -> None:
-        """Go on if a condition holds, else with a block."""
+        """Continue if a condition holds, otherwise jump to a block."""
         onward = self.fresh()
         self.branch(condition, onward, otherwise)
         self.label(onward)
@@ -109,7 +109,7 @@ class Builder:
     def counted(
         self, stop: int | str, start: int | str = 0, step: int = 1, name: str = ""
     ) -> Iterator[str]:
-        """Repeat what is written meanwhile, at least once; the index is what this gives."""
+        """Write a loop, run at least once, around what the context writes; yield its index."""
         name = name or self.fresh()
         self.line(f"%{name}.at = alloca i64", first=True)
         self.store("i64", str(start), f"%{name}.at")
@@ -128,6 +128,6 @@ class Builder:
         return ["{", *self.first, *self.lines, *[f"  {line}" for line in last], "}"]
 
     def text(self, head: str, *last: str) -> str:
-        """Return the whole function; `head` says its result, its name and its arguments."""
+        """Return the whole function; `head` has its result type, its name and its parameters."""
         opening, *rest = self.body(*last)
         return "\n".join([f"define {head} {opening}", *rest])

@@ -18,13 +18,13 @@ _EQUAL = 2  # Py_EQ
 
 
 def read_arguments(entry: EntryBuilder, table: str, kinds: Sequence[Argument]) -> list[str]:
-    """Return pointers to the first numbers of what changes in a table of arguments."""
+    """Return pointers to the first numbers of the arguments that may change."""
     read = [_read_argument(entry, entry.get(table, k, "ptr"), kind) for k, kind in enumerate(kinds)]
     return [pointer for pointers in read for pointer in pointers]
 
 
 def _read_argument(entry: EntryBuilder, argument: str, kind: Argument) -> list[str]:
-    """Return pointers to what changes in an argument, if it is of this kind."""
+    """Return pointers to the changing parts of an argument, if it has this form."""
     match kind:
         case Array():
             require_array(entry, argument, kind, C_CONTIGUOUS | ALIGNED)
@@ -41,7 +41,7 @@ def _read_argument(entry: EntryBuilder, argument: str, kind: Argument) -> list[s
 
 
 def read_number(entry: EntryBuilder, argument: str, kind: Number) -> str:
-    """Return the value of an argument, if it is of this very kind."""
+    """Return the value of an argument, if it has exactly this type."""
     known = layout()
     entry.require(f"icmp eq ptr {entry.field(argument, known.kind, 'ptr')}, {_TYPE[kind.dtype]}")
     offset = known.float32 if kind.dtype == "float32" else known.float64
@@ -49,7 +49,7 @@ def read_number(entry: EntryBuilder, argument: str, kind: Number) -> str:
 
 
 def make_cell(entry: EntryBuilder, kind: Number) -> str:
-    """Take room on the stack for a number."""
+    """Allocate memory for a number on the stack."""
     return entry.alloca(_CELL[kind.dtype])
 
 

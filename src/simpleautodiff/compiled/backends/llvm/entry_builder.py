@@ -1,4 +1,4 @@
-"""An entry into compiled code while it is written: lines, names, branches, loops."""
+"""Build an entry into compiled code: lines, names, branches, loops."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.native.object_offsets import layout
 
-UNROLLED = 8  # so many floats are read or made one after the other; more of them in a loop
-_NO_FLAG = (1 << 63) - 1  # Python marks in the number of arguments that it may be written before
+UNROLLED = 8  # floats up to which reading and making them is unrolled
+_NO_FLAG = (1 << 63) - 1  # masks the flag PY_VECTORCALL_ARGUMENTS_OFFSET
 
 
 class EntryBuilder(Builder):
-    """The function through which Python calls compiled code, as it is written."""
+    """The function through which Python calls compiled code, under construction."""
 
     def __init__(self, name: str, arguments: int, *, named: bool = False) -> None:
         super().__init__("v")
@@ -23,15 +23,15 @@ class EntryBuilder(Builder):
         self.root("null")
         number = self.new(f"and i64 %flags, {_NO_FLAG}")
         self.require(f"icmp eq i64 {number}, {arguments}")
-        if not named:  # nothing is given by its name
+        if not named:  # refuse keyword arguments
             self.require("icmp eq ptr %names, null")
 
     def field(self, of: str, offset: int, kind: str) -> str:
-        """Read what stands so many bytes into an object."""
+        """Load a field of an object at a byte offset."""
         return self.load(kind, self.address(of, offset))
 
     def set_field(self, of: str, offset: int, kind: str, value: str) -> None:
-        """Write what stands so many bytes into an object."""
+        """Store a field of an object at a byte offset."""
         self.store(kind, value, self.address(of, offset))
 
     def plus(self, value: str, constant: int) -> str:
@@ -50,12 +50,12 @@ class EntryBuilder(Builder):
         return self.get(f"@{self.name}.known", number, "ptr")
 
     def replace(self, table: str, at: str, old: str, new: str) -> None:
-        """Put an object in the place of another, or of none."""
+        """Replace an object in a table, or fill an empty slot."""
         self.put(table, at, "ptr", new)
         self.line(f"call void @Py_DecRef(ptr {old})")
 
     def choose(self, condition: str, one: Callable[[], str], other: Callable[[], str]) -> str:
-        """Return the pointer that one of two pieces of text finds, by a condition."""
+        """Return the pointer that one of two code paths computes, chosen by a condition."""
         cell = self.alloca("ptr")
         first, second, done = self.fresh(), self.fresh(), self.fresh()
         self.branch(self.new(condition), first, second)
@@ -69,7 +69,7 @@ class EntryBuilder(Builder):
     def either(
         self, old: str, make: str, made: Callable[[str], None], again: Callable[[], None]
     ) -> str:
-        """Take an object again if it is held in one place only; if not, or for none, make one."""
+        """Reuse an object if only one reference to it exists; otherwise make a new one."""
 
         def other() -> str:
             new = self.new(make)
@@ -88,18 +88,18 @@ class EntryBuilder(Builder):
         return self.choose(f"icmp eq ptr {old}, null", other, present)
 
     def hold(self, spare: str) -> None:
-        """Count the caller among those who hold the spare result: two."""
+        """Count the caller among the holders of the spare result: two."""
         self.set_field(spare, layout().holders, "i64", "2")
 
     def spare(self) -> str:
-        """Return one of the two results that are kept, by turns, or null."""
+        """Return one of the two results that are kept, in turn, or null."""
         before = self.load("i64", f"@{self.name}.turn")
         self.turn = self.new(f"xor i64 {before}, 1")
         self.store("i64", self.turn, f"@{self.name}.turn")
         return self.get(f"@{self.name}.spare", self.turn, "ptr")
 
     def keep(self, made: str) -> None:
-        """Let the slot keep a result in the place of one that others hold."""
+        """Let the slot keep a result instead of one that others hold."""
         keep, done = self.fresh(), self.fresh()
         kept = self.load("ptr", f"@{self.name}.kept")
         wanted = self.new(f"icmp ne ptr {kept}, null")
@@ -112,15 +112,15 @@ class EntryBuilder(Builder):
         self.label(done)
 
     def root(self, value: str) -> None:
-        """Remember the whole result, to be returned or dropped."""
+        """Remember the whole result, to be returned or freed."""
         self.store("ptr", value, "%root")
 
     def require(self, condition: str) -> None:
-        """Try the next entry unless this holds."""
+        """Jump to the next entry unless this holds."""
         self.go_on_if(self.new(condition), "miss")
 
     def need(self, made: str) -> None:
-        """Leave with Python's error if an object could not be made."""
+        """Return Python's error if an object could not be made."""
         self.go_on_if(self.new(f"icmp ne ptr {made}, null"), "fail")
 
     def constant(self, numbers: Sequence[int]) -> str:
@@ -131,7 +131,7 @@ class EntryBuilder(Builder):
         return name
 
     def each(self, times: int, do: Callable[[str], None]) -> None:
-        """Write `do` for each index, or a loop over them where there are many."""
+        """Write `do` for each index, or as a loop if there are many."""
         if times <= UNROLLED:
             for index in range(times):
                 do(str(index))
@@ -140,7 +140,7 @@ class EntryBuilder(Builder):
                 do(index_name)
 
     def call(self, body: str, guarded: bool, unlocked: bool = False) -> None:
-        """Call the body, perhaps without Python's lock; guards say whether the results count."""
+        """Call the body, perhaps with Python's lock released; its guards validate the results."""
         call = f"@{body}(ptr %in, ptr %out)"
         if unlocked:
             thread = self.new("call ptr @PyEval_SaveThread()")

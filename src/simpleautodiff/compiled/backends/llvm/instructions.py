@@ -15,7 +15,7 @@ _SUFFIX = {"d": "f64", "f": "f32", "?": "i1", "l": "i64"}
 
 
 def vector(element: str, width: int) -> str:
-    """Return the type of so many elements, or of one.
+    """Return the type of a vector of `width` elements, or of one element.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def vector(element: str, width: int) -> str:
 
 
 def instruction(operation: str, dtype: str, width: int, precise: bool = False) -> str | None:
-    """Return the text of an operation, with places for result and arguments, if it has one.
+    """Return the text of an operation with slots for result and arguments, if it has one.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def fill(text: str, dtype: str, width: int, precise: bool = False) -> str:
 
 
 def number(text: str, element: str, width: int) -> str:
-    """Write a number at a width: alone, or once in every lane.
+    """Write a number at a width: as a scalar, or repeated in every lane.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def number(text: str, element: str, width: int) -> str:
 
 
 def constant(program: ScalarProgram, place: int, width: int) -> str:
-    """Write the number that a step is known to be.
+    """Write the constant value of a step.
 
     Examples
     --------
@@ -86,6 +86,6 @@ def constant(program: ScalarProgram, place: int, width: int) -> str:
     """
     dtype, bits = program.dtypes[place], program.steps[place][1]
     if dtype in "df":
-        wide = struct.pack(">d", from_bits(bits, dtype))  # LLVM writes a float as the double it is
+        wide = struct.pack(">d", from_bits(bits, dtype))  # LLVM writes a float as a double
         return number(f"0x{wide.hex().upper()}", ELEMENT[dtype], width)
     return number(str(bits) if dtype == "l" else "true" if bits else "false", ELEMENT[dtype], width)

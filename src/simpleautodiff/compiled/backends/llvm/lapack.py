@@ -1,7 +1,7 @@
-"""Solutions and factors of matrices as calls of LAPACK, which SciPy brings along.
+"""Solutions and factors of matrices as calls of LAPACK, which SciPy provides.
 
-What fails (a matrix without an inverse, one that is not positive definite) is said by a status: the
-program is run again by NumPy, which raises its error, unless a guard before fails.
+A failure (a singular matrix, one that is not positive definite) is reported by a status: NumPy then
+runs the program again and raises its error, unless an earlier guard fails.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
 
 
 def write_factor(module: Module, piece: LapackCall) -> tuple[str, list[int]]:
-    """Write a call of LAPACK as a function of the addresses of its buffers, giving a status."""
+    """Write a call of LAPACK as a function of the addresses of its buffers; it returns a status."""
     builder = LapackBuilder(module, piece)
     _CALLS[piece.what.name](builder)
     slots = [piece.number, *[view.root for view in piece.reads]]
@@ -29,7 +29,7 @@ def write_factor(module: Module, piece: LapackCall) -> tuple[str, list[int]]:
 
 
 class LapackBuilder(BlasBuilder):
-    """Writes a loop over matrices: what is done with one, and a status where that fails."""
+    """Writes a loop over matrices: the work on one, and a status for failures."""
 
     def __init__(self, module: Module, piece: LapackCall) -> None:
         super().__init__(module, piece.dtype)
@@ -41,21 +41,21 @@ class LapackBuilder(BlasBuilder):
         return self.new(f"getelementptr {kind or self.element}, ptr %base{base}, i64 {far}")
 
     def matrix_address(self, beyond: int = 0) -> str:
-        """Return the address of the matrix at hand, or of what is behind it."""
+        """Return the address of the current matrix, or of the memory behind it."""
         far = self.new(f"mul i64 %i, {self.what.each}")
         return f"ptr {self.at(0, self.new(f'add i64 {far}, {beyond}'))}"
 
     def other_address(self, k: int, each: int, beyond: int = 0) -> str:
-        """Return the address of the matrix that is read along with it."""
+        """Return the address of a matrix that is read with the current one."""
         far = self.new(f"mul i64 %i, {each}")
         return f"ptr {self.at(k + 1, self.new(f'add i64 {far}, {beyond}'))}"
 
     def work_address(self, beyond: int = 0) -> str:
-        """Return the address of the elements to work in."""
+        """Return the address of the work memory."""
         return f"ptr {self.at(0, self.matrices * self.what.each + beyond)}"
 
     def by_letters(self, letters: str) -> list[str]:
-        """Return letters that say what is to be done."""
+        """Return option letters, in memory."""
         return [self.by_address("i8", str(ord(letter))) for letter in letters]
 
     def lapack(self, function: str, args: list[str], must: bool = True) -> None:
@@ -66,11 +66,11 @@ class LapackBuilder(BlasBuilder):
             self.require(f"icmp eq i32 {self.new(f'load i32, {info}')}, 0")
 
     def require(self, text: str) -> None:
-        """Go on if something is true."""
+        """Continue if a condition is true, else return a status."""
         self.go_on_if(self.new(text), "failed")
 
     def each(self) -> list[str]:
-        """Return the whole function but for its head: a loop over the matrices."""
+        """Return the body of the function: a loop over the matrices."""
         return [
             *self.first,
             "  br label %matrix",
@@ -108,14 +108,14 @@ def _regular(builder: LapackBuilder) -> None:
         builder.matrix_address(),
     ]
     builder.lapack("gecon", [*matrix, found, builder.work_address(), builder.work_address(4 * n)])
-    power = math.frexp(n * n)[1] + (7 - 52 if builder.dtype == "d" else 7 - 23)  # it is an estimate
+    power = math.frexp(n * n)[1] + (7 - 52 if builder.dtype == "d" else 7 - 23)  # a margin
     number = builder.new(f"load {builder.element}, {found}")
     near = struct.pack(">d", 2.0**power).hex().upper()
     builder.require(f"fcmp ogt {builder.element} {number}, 0x{near}")
 
 
 def _lu_solve(builder: LapackBuilder) -> None:
-    """Solve with factors; those of a single matrix for all right sides at once."""
+    """Solve with factors; those of a single matrix for all right-hand sides at once."""
     what = builder.what
     k, n = what.rows, what.columns
     single = math.prod(builder.reads[0].shape) == n * (n + 1)
@@ -140,7 +140,7 @@ def _solve_triangular(builder: LapackBuilder) -> None:
         number = builder.new(f"load {builder.element}, ptr {builder.at(k + 2, 0)}")
         builder.require(f"fcmp one {builder.element} {number}, 0x7FF0000000000000")
     k, n = what.rows, what.columns
-    if not apart(a):  # one matrix for all right sides
+    if not apart(a):  # one matrix for all right-hand sides
         k, builder.matrices = k * what.count, 1
     size, matrix = builder.size(n), builder.other_address(0, apart(a) or 0, a.offset)
     sizes = [size, builder.size(k), matrix, builder.size(_far(a))]
@@ -181,7 +181,7 @@ def _eigh(builder: LapackBuilder) -> None:
 
 
 def _svd(builder: LapackBuilder) -> None:
-    """Find singular values and vectors, which lie behind the matrix."""
+    """Find singular values and vectors, which are stored behind the matrix."""
     what = builder.what
     m, n = what.columns, what.rows
     k, rows = min(m, n), builder.size(m)
@@ -224,7 +224,7 @@ def _qr_columns(builder: LapackBuilder) -> None:
 
 
 def _det_sign(builder: LapackBuilder) -> None:
-    """Multiply the signs of the diagonal, and change it where a row was exchanged."""
+    """Multiply the signs of the diagonal, and flip the sign for every row exchange."""
     n = math.isqrt(math.prod(builder.reads[0].shape) // builder.what.count)
     element = builder.element
     name = builder.module.function("signs", _signs(n, element, BYTES[builder.dtype]), "i32")

@@ -1,8 +1,8 @@
-"""A loop over the elements of arrays as LLVM's text: explicit vectors along the last axis.
+"""A loop over the elements of arrays as LLVM text: explicit vectors along the last axis.
 
-The last axis is cut into vectors; what is left over of it is done with the other lanes masked. A
-sum is added up in every lane of several accumulators, and those of a few thousand elements are
-added to a total, so that its error grows slowly, as that of pairwise summation does.
+The last axis is cut into vectors; the remainder is computed with the other lanes masked. A sum is
+accumulated in every lane of several accumulators; after a few thousand elements these are added to
+a total, so that its error grows slowly, as with pairwise summation.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from simpleautodiff.compiled.backends.llvm.scalar_function import StepNames, ste
 from simpleautodiff.compiled.backends.llvm.vector_access import VectorAccess, numbers_of_lanes
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
-SUM_BLOCK = 4096  # elements that are added up before they are added to the total
-MORE_VECTORS = 1.25  # times as many vectors that a row may have once it is cut
-SPLIT = 240  # steps that all copies of a body have that is written once for every piece of a row
-HEAVY = 60  # steps of a body that is written once, with a mask, rather than with and without
-LIGHT = 16  # steps of a body that is written several times, to add while others are loaded
+SUM_BLOCK = 4096  # elements that are added up before the sum is added to the total
+MORE_VECTORS = 1.25  # how many times more vectors a row may have after splitting
+SPLIT = 240  # steps of all copies, if the body is written for every piece of a row
+HEAVY = 60  # steps from which the body is written once, always masked
+LIGHT = 16  # steps up to which the body is repeated, to add while loading
 COPIES = 4
-BRANCHING = frozenset(("sin", "cos", "tan"))  # functions that take a longer way for some numbers
+BRANCHING = frozenset(("sin", "cos", "tan"))  # functions with a slow path for some numbers
 _GIVEN = ("input", "const")
 
 
 def write_loop(module: Module, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
-    """Write a loop as a function of the addresses of its buffers, unless there is one like it.
+    """Write a loop as a function of the addresses of its buffers, unless an equal one exists.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def write_loop(module: Module, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
     Returns
     -------
     name, slots
-        What the function is called, and the buffers whose addresses it takes.
+        The name of the function, and the buffers whose addresses it takes.
     """
     lanes = 1 if loop.alone else lanes
     loop.join_axes()
@@ -74,7 +74,7 @@ def write_loop(module: Module, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
 
 
 def _branches_first(flat: ScalarProgram, live: list[int]) -> list[int]:
-    """Return steps in an order in which little has to be kept where a function may branch off."""
+    """Return steps in an order in which few values are live at functions that may branch."""
     early: set[int] = set()
     for place in reversed(live):
         operation, *args = flat.steps[place]
@@ -90,7 +90,7 @@ class _LoopBuilder(VectorAccess):
         self.loop, self.flat = loop, loop.body
         self.axes = loop.shape or (1,)
         kinds = [access.dtype for access in loop.accesses()] + list(self.flat.dtypes)
-        twice = lanes > 1 and all(BYTES[kind] < 8 for kind in kinds)  # one is one after the other
+        twice = lanes > 1 and all(BYTES[kind] < 8 for kind in kinds)  # one lane is scalar code
         most = 2 * lanes if twice else lanes
         super().__init__(module, min(most, 1 << (self.axes[-1] - 1).bit_length()))
         self.size = self.axes[-1]
@@ -99,14 +99,14 @@ class _LoopBuilder(VectorAccess):
         self.weight = sum([self._weight(place) for place in self.live])
         light = self.registers and self.weight <= LIGHT and self.size >= COPIES * self.width
         self.copies = COPIES if light else 1
-        self.same: dict[int, str] = {}  # loads that are the same along the row
+        self.same: dict[int, str] = {}  # loads that are constant along the row
         self.blocks = 0
         self.bases: dict[Any, str] = {}
         self._numbers = count()
         self._find_buffers()
 
     def copy_first(self, source: Access, copy: Access) -> None:
-        """Write what copies elements to the stack, before the loop."""
+        """Write the code that copies elements to the stack before the loop."""
         name, slots = write_loop(self.module, copy_elements(self.loop, source, copy), self.width)
         kind, local = STORED[copy.dtype], self.bases.pop(copy.slot)
         kept = [n for n, step in zip(self.axes, copy.strides, strict=True) if step]
@@ -126,7 +126,7 @@ class _LoopBuilder(VectorAccess):
         return _branches_first(flat, flat.live())
 
     def _weight(self, place: int) -> int:
-        """Return how many instructions a step takes, roughly."""
+        """Return roughly how many instructions a step takes."""
         operation, *args = self.flat.steps[place]
         kind = self.flat.dtypes[args[-1]]
         return 1 if instruction(operation, kind, self.width) else MATHEMATICS
@@ -153,7 +153,7 @@ class _LoopBuilder(VectorAccess):
     def _kind(self, fold: Fold, width: int | None = None) -> str:
         return vector(ELEMENT[fold.to.dtype], width or self.width)
 
-    # Loops in loops. ------------------------------------------------------------------------------
+    # Nested loops. -------------------------------------------------------------------------------
 
     def _nest(self, axis: int) -> None:
         for number, fold in self.registers:
@@ -172,7 +172,7 @@ class _LoopBuilder(VectorAccess):
                 self._finish(number, fold)
 
     def _move_to(self, axis: int, i: str) -> None:
-        """Find where the elements of all accesses begin, at a place along an axis."""
+        """Compute the start of all accesses at an index along an axis."""
         known: dict[tuple[str, int], str] = {}
         for access, row in self.rows.items():
             bytes_ = access.strides[axis] * BYTES[access.dtype]
@@ -183,7 +183,7 @@ class _LoopBuilder(VectorAccess):
                 self.rows[access] = known[row, bytes_]
 
     def _row(self) -> None:
-        """Write what is done along the last axis."""
+        """Write the code along the last axis."""
         self._look_into_boxes()
         self.same = {
             k: self.load_elements(access, "0", "")
@@ -199,7 +199,7 @@ class _LoopBuilder(VectorAccess):
         self._flush()
 
     def _spans(self) -> list[tuple[int, int]]:
-        """Return the pieces of the last axis that lie inside of a box, or outside, as a whole."""
+        """Return the pieces of the last axis that are entirely inside or outside of each box."""
         ends = {end for access in self.rows if access.box for end in access.box[-1]}
         spans = list(pairwise(sorted({0, self.size, *ends})))
         vectors = sum([-(-(stop - start) // self.width) for start, stop in spans])
@@ -213,7 +213,7 @@ class _LoopBuilder(VectorAccess):
         self.span = None
 
     def _in_usual_rows(self, write: Callable[[], None]) -> None:
-        """Write once more, and simpler, what is done in most rows: those of no edge."""
+        """Write a second, simpler version for most rows: those that meet no edge."""
         found = dict(self.in_rows)
         asked = {x: in_row for x, in_row in found.items() if in_row != "true"}
         if not asked:
@@ -240,7 +240,7 @@ class _LoopBuilder(VectorAccess):
         self.label(done)
 
     def _span(self, start: int, stop: int) -> None:
-        """Write what is done from one place along the last axis to another."""
+        """Write the code from one index along the last axis to another."""
         width, left = self.width, (stop - start) % self.width
         if left and stop - start > width and self.weight > HEAVY:
             with self.counted(stop, start, width) as j:
@@ -257,7 +257,7 @@ class _LoopBuilder(VectorAccess):
                 self._block(str(stop - left), f"<{lanes}>")
 
     def _look_into_boxes(self) -> None:
-        """Find out which boxes this row is in."""
+        """Find out in which boxes this row is."""
         for access in self.rows:
             inside = "true"
             for axis, (first, last) in enumerate(access.box[:-1]):
@@ -268,7 +268,7 @@ class _LoopBuilder(VectorAccess):
             self.in_rows[access] = inside
 
     def _vectors(self, start: int, stop: int, stride: int) -> None:
-        """Write the loop over whole vectors; sums are added to the total after each segment."""
+        """Write the loop over whole vectors; partial sums join the total after each segment."""
         if stop - start == stride:
             for copy in range(self.copies):
                 self._block(str(start + copy * self.width), "", copy)
@@ -289,7 +289,7 @@ class _LoopBuilder(VectorAccess):
                 self._block(at, "", copy)
 
     def _mask(self, j: str, stop: int) -> str:
-        """Write which lanes come before the end."""
+        """Write the mask of the lanes before the end."""
         whole = vector("i64", self.width)
         first = self.splat(j, "i64")
         lanes = self.new(f"add {whole} {first}, {numbers_of_lanes(self.width)}")
@@ -298,7 +298,7 @@ class _LoopBuilder(VectorAccess):
     # One vector. ----------------------------------------------------------------------------------
 
     def _block(self, j: str, mask: str, copy: int = 0) -> None:
-        """Write what is done for one vector of elements."""
+        """Write the code for one vector of elements."""
         names = StepNames(lambda place: self._fetch(place, j, mask))
         self.blocks += 1
         prefix = f"%b{self.blocks}."
@@ -333,7 +333,7 @@ class _LoopBuilder(VectorAccess):
                 self._store_first(f"%sum{number}.{copy}", fold)
 
     def _flush(self) -> None:
-        """Add what the accumulators hold to the total."""
+        """Add the accumulators to the total."""
         for number, fold in self.registers:
             kind = self._kind(fold)
             sums = [self.load(kind, f"%sum{number}.{u}") for u in range(self.copies)]
@@ -345,7 +345,7 @@ class _LoopBuilder(VectorAccess):
             self.store(kind, total, f"%total{number}")
 
     def _fold(self, number: int, fold: Fold, name: str, j: str, mask: str, copy: int) -> None:
-        """Put a vector together with what there is."""
+        """Combine a vector with the accumulated value."""
         kind = self._kind(fold)
         if not fold.in_registers:
             before = self.load_elements(fold.to, j, mask)
@@ -362,7 +362,7 @@ class _LoopBuilder(VectorAccess):
         self.store(kind, after, f"%sum{number}.{copy}")
 
     def _finish(self, number: int, fold: Fold) -> None:
-        """Put the lanes of the total together, halves first, and store the result."""
+        """Combine the lanes of the total, halves first, and store the result."""
         name = self.load(self._kind(fold), f"%total{number}")
         element, width = ELEMENT[fold.to.dtype], self.width
         while width > 1:

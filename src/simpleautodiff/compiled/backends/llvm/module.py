@@ -1,4 +1,4 @@
-"""LLVM's text under construction: functions, and the mathematics that they call."""
+"""An LLVM module under construction: functions, and the mathematical functions that they call."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from simpleautodiff.compiled.backends.llvm.instructions import (
 from simpleautodiff.compiled.scalar.operations import FLOAT64, OPERATIONS
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
-# Vectors of the host's full width stay whole, also where LLVM would rather halve them.
+# Use vectors of the host's full width, even where LLVM would prefer half of it.
 ATTRIBUTES = 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
 
 _CALLED = vectormath.NAMES - {name for name in OPERATIONS if instruction(name, FLOAT64, 1)}
-INLINED_CALLS = 16  # calls: more of them inlined take long to compile, and do not run faster
+INLINED_CALLS = 16  # calls: inlining more takes long to compile, and gains nothing
 
 
 class Module:
-    """A module of LLVM as it is written: each function and declaration stands in it once.
+    """An LLVM module under construction: it has each function and declaration once.
 
     Parameters
     ----------
@@ -27,14 +27,14 @@ class Module:
         Round every operation, and call the C library for mathematical functions: the results are
         the library's, bit for bit.
     own
-        Compute mathematical functions with vector code of our own, where it has them; without it
+        Compute mathematical functions with vector code of our own, where there is one; otherwise
         the C library is called.
 
     Attributes
     ----------
     calls : int
-        How many steps there are that such functions compute, in programs that may have many: if
-        they are more than INLINED_CALLS, functions are called, else they are inlined.
+        How many steps such functions compute, in programs that may have many: if there are more
+        than INLINED_CALLS, functions are called, otherwise they are inlined.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Module:
     def function(self, kind: str, text: str, gives: str = "void") -> str:
         r"""Return the name of the function with a text, from its arguments on.
 
-        Equal functions are written once: a loop over time is full of them.
+        Equal functions are written once; a loop over time has many.
 
         Examples
         --------
@@ -80,7 +80,7 @@ class Module:
             self.calls += sum([program.steps[place][0] in _CALLED for place in program.live()])
 
     def template(self, operation: str, kind: str, width: int) -> str:
-        """Return the text of an operation on numbers of a dtype, to be filled with names."""
+        """Return the text of an operation on a dtype, to be filled with names."""
         key = operation, kind, width
         if key not in self._templates:
             self._templates[key] = self._template(*key)
@@ -90,7 +90,7 @@ class Module:
         row = instruction(operation, kind, width, self.precise)
         if row is not None:
             if operation == "fmod" and kind in "df":
-                self.library("fmod", kind)  # LLVM calls it for the remainder
+                self.library("fmod", kind)  # LLVM calls fmod for the remainder
             return "  " + row
         if OPERATIONS[operation].code(kind) is None:
             raise TypeError(f"{operation} is not for numbers of dtype {kind!r}: convert them first")
@@ -120,12 +120,12 @@ class Module:
         return name
 
     def declare(self, function: str) -> None:
-        """Declare a function that is defined elsewhere: LLVM takes each declaration once."""
+        """Declare a function that is defined elsewhere, once."""
         symbol = function[function.index("@") : function.index("(", function.index("@"))]
         self._declarations.setdefault(symbol, f"declare {function}")
 
     def text(self) -> str:
-        """Return the whole module: what was written, and what it calls."""
+        """Return the whole module: all functions, and what they call."""
         own = vectormath.functions(self._wanted)
         for line in sorted(own.declarations):
             self.declare(line.removeprefix("declare "))

@@ -1,15 +1,15 @@
-"""The way from Python into compiled code and back, written in LLVM's language.
+"""Entries from Python into compiled code and back, as LLVM text.
 
-An entry has the signature of Python's vectorcall protocol. It looks at its arguments: exactly the
-types, kinds and shapes it was written for, or else the next entry is tried, and after the last one
-the slow way through Python (see `slot`). Arrays are made before the body runs, and the body writes
-into them. A guarded body returns an i32: when it is not 0, the results are dropped and the next
-entry is tried. What a body looks like is said by `floats_entry` and `arrays_entry`.
+An entry has the signature of Python's vectorcall protocol. It checks its arguments: if they do not
+have exactly the types, dtypes and shapes it was written for, the next entry is tried, and after the
+last one the slow path through Python (see `callable`). Arrays are allocated before the body runs,
+and the body writes into them. A guarded body returns an i32: if it is not 0, the results are
+dropped and the next entry is tried. `floats_entry` and `arrays_entry` describe the body.
 
-Tuples of floats are used again, as Python's own `zip` does: the slot keeps the last two that were
-made, and if nobody else holds one or a float in it, that is filled with the next result. Making and
-dropping a tuple of two floats takes 23 ns, looking at three counters two. It is two by turns, for
-a caller who holds a result until the next one is there: `result = f(x)` in a loop.
+Tuples of floats are reused, as Python's own `zip` does: the slot keeps the last two results, and if
+nothing else refers to one or to a float in it, it is filled with the next result. Making and
+freeing a tuple of two floats takes 23 ns, checking three counters two. There are two, used in turn,
+for a caller who holds a result until the next one is there: `result = f(x)` in a loop.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _NUMBER_OF_DTYPE = {"float32": 11, "float64": 12}
 
 
 def declarations(arrays: bool = False) -> str:
-    """Return what a module with entries declares, once.
+    """Return the declarations of a module with entries.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def declarations(arrays: bool = False) -> str:
 
 
 def entry_names(name: str) -> list[str]:
-    """Return the names that `engine.build` is to export for an entry.
+    """Return the names that `build` has to export for an entry.
 
     Examples
     --------
@@ -109,14 +109,15 @@ def floats_entry(
     name : str
         Of the entry.
     body : str
-        Of the function that is called, `void body(ptr in, ptr out)`: numbers side by side.
+        The name of the function that is called, `void body(ptr in, ptr out)`, on contiguous
+        numbers.
     inputs, outputs : int
         How many floats are taken, each as an argument, and how many the body writes.
     structure
         Which number of `out` stands where: 0 for a single float, `(0, 1)` for a tuple of two,
         `(0, (1, 2))` and so on; unless given, a tuple of all.
     guarded : bool
-        The body returns an i32, and its results count if that is 0.
+        The body returns an i32, and its results are valid if that is 0.
 
     Examples
     --------
@@ -162,9 +163,9 @@ def arrays_entry(
         Which result stands where: 0 for a single one, `(0, 1)` for a tuple, `ListOf((0, 1))` for a
         list; each array somewhere.
     unlocked : bool
-        Let other threads of Python run meanwhile, which takes 30 ns: for bodies that take long.
+        Release Python's lock meanwhile, which takes 30 ns: for bodies that take long.
     out : bool
-        A result that is one array may be put into one that is given by the name `out`.
+        A single array result may be written into an array given as the keyword `out`.
 
     Examples
     --------
@@ -209,7 +210,7 @@ Fills = list[tuple[str, list[tuple[int, int]]]]  # table of items ("": none), (p
 
 
 def _array_to_fill(entry: EntryBuilder, kind: Array, inputs: Sequence[Argument]) -> str:
-    """Return the array that was given by the name `out`, or else a new one."""
+    """Return the array given as the keyword `out`, or else a new one."""
 
     def given() -> str:
         entry.require(f"icmp eq i64 {entry.field('%names', layout().length, 'i64')}, 1")
@@ -232,7 +233,7 @@ def _bytes(kind: Array) -> int:
 
 
 def _require_apart(entry: EntryBuilder, first: str, size: int, start: str, stop: str) -> None:
-    """Try the next entry if an input shares memory with what lies between two addresses."""
+    """Try the next entry if an input overlaps the memory between two addresses."""
     before = entry.new(f"icmp ule i64 {entry.plus(first, size)}, {start}")
     after = entry.new(f"icmp uge i64 {first}, {stop}")
     entry.require(f"or i1 {before}, {after}")
@@ -258,7 +259,7 @@ def _new_number(entry: EntryBuilder, kind: str, cell: str) -> str:
 def _make_result(
     entry: EntryBuilder, structure: Structure, make: Callable[[int], str | None]
 ) -> Fills:
-    """Make the containers and arrays of the result; return the places that numbers will fill."""
+    """Make the tuples and arrays of the result; return the slots that numbers will fill."""
     if isinstance(structure, int):
         made = make(structure)
         entry.root(made or "null")
@@ -303,7 +304,7 @@ def _place_in(
 
 
 def _return_kept(entry: EntryBuilder, structure: Structure) -> None:
-    """Fill the result that is kept if it is free, or else make another."""
+    """Fill the kept result if nothing else refers to it; otherwise make another."""
     spare = entry.spare()
     result = _renew(entry, spare, structure, entry.keep, lambda: entry.hold(spare))
     entry.root(result)
@@ -318,7 +319,7 @@ def _renew(
     made: Callable[[str], None],
     again: Callable[[], None] = lambda: None,
 ) -> str:
-    """Return a tuple or float: the old one if it is free, or one that was made."""
+    """Return a tuple or float: the old one if nothing else refers to it, or a new one."""
     if isinstance(part, tuple):
         return entry.either(old, f"call ptr @PyTuple_New(i64 {len(part)})", made, again)
     value = entry.get("%out", str(part), "double")
@@ -331,7 +332,7 @@ def _renew(
 
 
 def _fill(entry: EntryBuilder, tuple_: str, structure: tuple[Structure, ...]) -> None:
-    """Put the numbers of `out` into a tuple: into its floats if nobody holds them, or new ones."""
+    """Write the numbers of `out` into a tuple: into its floats if these are free, or new ones."""
     items = entry.items(tuple_)
 
     def renew(at: str, part: Structure | str) -> str:
@@ -350,7 +351,7 @@ def _fill(entry: EntryBuilder, tuple_: str, structure: tuple[Structure, ...]) ->
 
 
 def _give(entry: EntryBuilder, place: str, at: int | str, made: str) -> None:
-    """Give a number its place in a table of items, or return it as it is."""
+    """Put a number into a tuple, or return it directly."""
     if place:
         entry.need(made)
         entry.put(place, str(at), "ptr", made)

@@ -1,4 +1,4 @@
-"""The way from Python into a rolled program: arguments into its block, results out of it."""
+"""The entry from Python into a rolled program: copy arguments into its block, and results out."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ from simpleautodiff.compiled.backends.llvm.segments import BODY, KEPT, take_bloc
 from simpleautodiff.compiled.native import compile as engine
 from simpleautodiff.compiled.rolled.layout import RolledLayout, move_loop
 
-RUN, TABLES = "run", "tables"  # the words from where to where, and how a block begins
+RUN, TABLES = "run", "tables"  # the range of words, and the first bytes of a block
 _COPY = "llvm.memcpy.p0.p0.i64"
 
 
 def can_enter(layout: RolledLayout) -> bool:
-    """Tell whether nothing is left to NumPy, and the words stay as they are.
+    """Tell whether nothing is left to NumPy, and the words do not change.
 
-    An entry knows how large the block is, so that another number of steps would be other code.
+    An entry has the size of the block built in, so that another number of steps would be other
+    code.
     """
     return len(layout.steps) == 1 and not layout.has_loops
 
 
 def entry_exports() -> list[str]:
-    """Return the names that the code is to export."""
+    """Return the names that the code has to export."""
     return [TABLES, KEPT, *entry_names(ENTRY)]
 
 
 def write_entry(module: Module, layout: RolledLayout, form: CallForm, lanes: int) -> None:
-    """Write the entry, and the function of addresses of arguments and results that it calls."""
+    """Write the entry, and the function of argument and result addresses that it calls."""
     module.declare(f"void @{_COPY}(ptr, ptr, i64, i1)")
     builder = Builder()
     begins = Builder("b")
@@ -68,7 +69,7 @@ def _copy(builder: Builder, to: str, by: str, size: int) -> None:
 def _write_out(
     module: Module, builder: Builder, block: str, number: int, place: Any, lanes: int
 ) -> None:
-    """Copy a result from where it lies, perhaps with gaps, into an array of its own."""
+    """Copy a result out of the block, perhaps with gaps, into an array of its own."""
     offset, dtype, shape, strides = place
     steps = tuple([step // dtype.itemsize for step in strides])
     name, slots = write_loop(module, move_loop(shape, steps, dtype), lanes)
@@ -78,7 +79,7 @@ def _write_out(
 
 
 def prepare_entry(layout: RolledLayout, code: engine.Code) -> None:
-    """Tell the code where its words are, and how a block begins."""
+    """Tell the code the address of its words, and the first bytes of a block."""
     words, known = layout.words, layout.known
     first = words.ctypes.data
     addresses = [first, first + words.nbytes, known.ctypes.data]

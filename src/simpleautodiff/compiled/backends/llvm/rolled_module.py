@@ -1,4 +1,4 @@
-"""A rolled program as LLVM's text: a function for each body, and one that calls them in turn."""
+"""A rolled program as LLVM text: a function for each body, and one that calls them in turn."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from simpleautodiff.compiled.rolled.layout import (
     ScalarBody,
 )
 
-REVERSE, MOVING, INSIDE = 8, 9, 10  # where a loop says what
+REVERSE, MOVING, INSIDE = 8, 9, 10  # indices among the words of a loop
 _HEAD = f"(ptr %block, ptr %words) {ATTRIBUTES}"
 
 
@@ -37,7 +37,7 @@ class NativeRolled:
     """The code of a rolled program.
 
     Calling it runs the program on a block: the result is 0, or 1 + the number of the first guard
-    that failed, or what a call of LAPACK answered that failed.
+    that failed, or the status of a LAPACK call that failed.
     """
 
     def __init__(
@@ -54,14 +54,14 @@ class NativeRolled:
         self._run = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(self.code.address(RUN))
 
     def __call__(self, block: int, words: int, start: int, stop: int) -> int:
-        """Go through some of the words, with a block; both are given by their addresses."""
+        """Process some words on a block; both are given by their addresses."""
         return int(self._run(block, words + 8 * start, words + 8 * stop))
 
 
 def rolled_module(
     layout: RolledLayout, precise: bool, lanes: int, form: CallForm | None = None
 ) -> str:
-    """Write all bodies, the function that calls them as the words say, and the way from Python."""
+    """Write all bodies, and the function that calls them as the words say."""
     module = Module(precise)
     lengths = [_write(module, k, body, lanes) for k, body in enumerate(layout.bodies)]
     module.functions.append(_write_run(lengths, layout.has_loops))
@@ -73,7 +73,7 @@ def rolled_module(
 
 
 def _write(module: Module, number: int, body: Any, lanes: int) -> int:
-    """Write one body; return how many words it takes."""
+    """Write one body; return the number of words of a call."""
     builder = Builder()
     if isinstance(body, ScalarBody):
         write_body(module, body.kernel, f"kernel{number}")
@@ -106,7 +106,7 @@ def _write_move(module: Module, builder: Builder, loop: Loop, lanes: int) -> int
 
 
 def _write_run(lengths: list[int], has_loops: bool) -> str:
-    """Write the function that goes through the words: a loop around a call of each body."""
+    """Write the function that processes the words: a loop around a call of each body."""
     builder = Builder()
     cases = [*map(str, range(len(lengths))), *(["loop"] if has_loops else [])]
     came = ", ".join([f"[%ahead{k}, %good{k}]" for k in cases])
@@ -148,7 +148,7 @@ def _write_run(lengths: list[int], has_loops: bool) -> str:
 
 
 def _loop_length(builder: Builder) -> str:
-    """Return how many words a loop has."""
+    """Return the number of words of a loop."""
     moving = builder.get("%at", MOVING, "i64")
     twice = builder.new(f"shl i64 {moving}, 1")
     inside = builder.new(f"add i64 {twice}, {builder.get('%at', INSIDE, 'i64')}")
@@ -158,7 +158,7 @@ def _loop_length(builder: Builder) -> str:
 def _write_loop() -> str:
     """Write the function that repeats the words of a loop; a guard that fails ends it.
 
-    Words that move on are as they were when it is at its end.
+    At its end, words that advance have their first values again.
     """
     builder = Builder()
 
@@ -216,7 +216,7 @@ def _write_loop() -> str:
 
 
 def _write_advance() -> str:
-    """Write the function that lets words move on by some steps, or back."""
+    """Write the function that advances words by some steps, or back."""
     builder = Builder()
     builder.branch(builder.new("icmp sgt i64 %moving, 0"), "some", "none")
     builder.label("some")

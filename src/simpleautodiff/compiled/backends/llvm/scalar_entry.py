@@ -1,4 +1,4 @@
-"""The ways from Python into a scalar program: tables of addresses, floats, arrays, a batch."""
+"""Entries into a scalar program: from tables of addresses, floats, arrays, a batch."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from simpleautodiff.compiled.backends.llvm.python_entry import (
 from simpleautodiff.compiled.backends.llvm.scalar_function import write_body
 from simpleautodiff.compiled.scalar.kernel import Kernel
 
-INLINED_STEPS = 400  # steps of a body that is written into every way in, rather than called
-LONG = 1 << 19  # steps of all rows from which on other threads of Python run meanwhile
+INLINED_STEPS = 400  # steps up to which the body is inlined into every entry
+LONG = 1 << 19  # steps of a batch from which on Python's lock is released
 BODY, CALL, BATCH = "body", "call", "batch"
 
 
 def scalar_module(kernel: Kernel, level: int, form: CallForm | None) -> str:
-    """Write a scalar program with its ways in, in LLVM's language."""
+    """Write a scalar program with its entries as LLVM text."""
     module = Module(kernel.program.precise, own=level > 0)
     write_body(module, kernel, BODY)
     leaves = [*kernel.inputs, *kernel.outputs]
@@ -51,12 +51,12 @@ def scalar_module(kernel: Kernel, level: int, form: CallForm | None) -> str:
 
 
 def _from_tables(name: str, inputs: int, leaves: int) -> str:
-    """Write the way in with a table of the addresses of the inputs, and one of the outputs."""
+    """Write the entry with a table of input addresses, and one of output addresses."""
     return _way_in(name, inputs, leaves, lambda body, table, k: body.get(table, k, "ptr"))
 
 
 def _from_numbers(name: str, inputs: int, leaves: int) -> str:
-    """Write the way in with the inputs side by side, one number each, and so the outputs."""
+    """Write the entry with contiguous inputs, one number each, and contiguous outputs."""
     return _way_in(name, inputs, leaves, lambda body, table, k: body.address(table, k, "double"))
 
 

@@ -1,4 +1,4 @@
-"""A scalar program as LLVM's text: for one call, one number at a time."""
+"""A scalar program as LLVM text: for one call, one number at a time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.split import Part, SplitProgram, split_program
 
-LLVM_PART_STEPS = 800  # steps in a function: with more, compiling takes longer than in proportion
-STACK_BYTES = 1 << 15  # bytes of work that are taken from the stack
+LLVM_PART_STEPS = 800  # steps per function: compile time grows faster than the length
+STACK_BYTES = 1 << 15  # bytes of work memory that may be on the stack
 
 
 class StepNames(dict[int, str]):
-    """The names of steps in a function; a value that has none yet is loaded when asked for."""
+    """The names of steps in a function; a step without a name is loaded when it is used."""
 
     def __init__(self, fetch: Callable[[int], str]) -> None:
         self.fetch = fetch
@@ -41,21 +41,21 @@ def steps(
     Parameters
     ----------
     module
-        Takes what the instructions call.
+        Collects the functions that the instructions call.
     flat
         The program.
     places
         The steps to write, in order; inputs and constants among them are left to `names`.
     names
-        What the steps are called; those that are written here are put in.
+        The names of steps; those of the written steps are added.
     lines
         Where the instructions go.
     width
-        How many numbers a name stands for.
+        The number of lanes.
     then
-        For some of the steps, what follows at once; `{0}` is the name of the step there.
+        Lines that follow some of the steps at once; `{0}` is the name of the step there.
     prefix
-        How the names begin that are given here.
+        How generated names begin.
 
     Examples
     --------
@@ -96,14 +96,14 @@ def body(
     Parameters
     ----------
     kernel
-        What is computed.
+        The scalar program.
     name
-        What the function is called. It takes a pointer for each leaf, inputs first, and returns 0,
-        or 1 + the number of the first guard that failed, or -1 if there was no memory to work in.
+        The name of the function. It takes a pointer for each leaf, inputs first, and returns 0,
+        or 1 + the number of the first guard that failed, or -1 if there was no work memory.
         Outputs may be written before all inputs were read: they must not overlap.
     own
-        Whether mathematical functions are vector code of our own, rather than the C library's:
-        faster where LLVM optimises, slower where it does not.
+        Whether to use vector code of our own for mathematical functions, not the C library: faster
+        where LLVM optimises, slower where it does not.
     chunk
         How many steps are compiled together.
 
@@ -206,7 +206,7 @@ class PartBuilder(Builder):
         return name
 
     def _store_lines(self, place: int) -> list[str]:
-        """Return what stores a step, with a place for its name."""
+        """Return the lines that store a step, with a slot for its name."""
         kind = self.kernel.program.dtypes[place]
         lines = []
         if place in self.parts.slots:
@@ -237,7 +237,7 @@ class PartBuilder(Builder):
 
 
 def number_elements(leaves: Sequence[Leaf]) -> list[tuple[int, int]]:
-    """Return, for the elements of all leaves, the number of the leaf and the place in it.
+    """Return, for the elements of all leaves, the index of the leaf and the index in it.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def _address(name: str, pointer: str, offset: int) -> str:
 def write_guards(
     flat: ScalarProgram, guards: Sequence[int], names: dict[int, str], lines: list[str]
 ) -> str:
-    """Write what tells which of some guards fails first: 1 + its number, or 0.
+    """Write code that finds the first of some guards that fails: 1 + its number, or 0.
 
     Examples
     --------
@@ -292,9 +292,9 @@ def _calls(module: Module, parts: SplitProgram, name: str, leaves: int) -> list[
 
 
 def work_array(module: Module, size: int, none: str = "ret i32 -1") -> tuple[list[str], list[str]]:
-    """Write what gives back memory to work in, and what takes it.
+    """Write the code that frees work memory, and the code that allocates it.
 
-    Each call has its own, so that calls may be made at the same time.
+    Each call has its own, so that calls may run at the same time.
 
     Examples
     --------

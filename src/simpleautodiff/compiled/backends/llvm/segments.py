@@ -1,8 +1,8 @@
-"""The tasks of an array program as functions: a segment for each stretch without NumPy.
+"""The tasks of an array program as functions: a segment for each run of tasks without NumPy.
 
-A segment takes a table of addresses: first that of the block to work in, then those of constants,
-inputs, outputs and what NumPy computed. If there is a single segment, `body` takes the addresses of
-inputs and outputs, and has its own block: on the stack, or one that is kept for the next call.
+A segment takes a table of addresses: first that of the work block, then those of constants, inputs,
+outputs and NumPy's results. If there is a single segment, `body` takes the addresses of inputs and
+outputs, and has its own block: on the stack, or one that is kept for the next call.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from simpleautodiff.compiled.backends.llvm.module import Module
 from simpleautodiff.compiled.recording.trace_program import Ref
 
 BODY, CONSTANTS, KEPT = "body", "constants", "kept"
-STACK_BYTES = 1 << 15  # bytes of work that are taken from the stack
+STACK_BYTES = 1 << 15  # bytes of work memory that may be on the stack
 
 
 def write_segments(
@@ -63,7 +63,7 @@ class _Segment(Builder):
         self.module, self.memory, self.lanes, self.called = module, memory, lanes, prefix
 
     def close(self, segments: list[str | NumpyCall]) -> None:
-        """Write the function, if there is anything in it."""
+        """Write the function, if it contains anything."""
         if self.lines:
             name = f"{self.called}segment{len(segments)}"
             self.module.functions.append(
@@ -72,7 +72,7 @@ class _Segment(Builder):
             segments.append(name)
 
     def buffer(self, root: int) -> str:
-        """Write what finds the address of a result: in the block, or in the table."""
+        """Write the address of a result: in the block, or in the table."""
         offset = self.memory.offset(root)
         if offset is not None:
             return self.address(self.load("ptr", "%table"), offset)
@@ -109,7 +109,7 @@ class _Segment(Builder):
         return self.address(base, self.new(f"mul i64 {row}, {advance}")) if advance else base
 
     def return_unless(self, condition: str, status: str | int, expected: bool = True) -> None:
-        """Write what ends the function with a status where a condition does not hold."""
+        """Write a return of a status where a condition does not hold."""
         good, bad = self.fresh(), self.fresh()
         self.branch(condition, *((good, bad) if expected else (bad, good)))
         self.label(bad)
@@ -117,13 +117,13 @@ class _Segment(Builder):
         self.label(good)
 
     def check(self, check: GuardCheck) -> None:
-        """Write what stops where a guard does not hold."""
+        """Write a return where a guard does not hold."""
         byte = self.load("i8", self.address(self.buffer(check.view.root), check.view.offset))
         truth = self.new(f"icmp ne i8 {byte}, 0")
         self.return_unless(truth, check.number + 1, check.expected)
 
     def check_bounds(self, bounds: BoundsCheck) -> None:
-        """Write what stops where an index does not fit: what was computed with it is wrong."""
+        """Write a return where an index is out of bounds: what was computed with it is wrong."""
         low, high = self.buffer(bounds.low), self.buffer(bounds.high)
         least, most = self.load("i64", low), self.load("i64", high)
         above = self.new(f"icmp sge i64 {least}, {-bounds.size}")

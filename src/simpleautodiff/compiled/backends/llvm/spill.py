@@ -1,7 +1,7 @@
-"""Long programs for a batch: the values that parts leave to each other are kept in memory.
+"""Long programs for a batch: parts pass values to each other in memory.
 
-For every block of rows the inputs are turned into a work array, a vector for each number; the parts
-of the program are called one after the other; and the outputs are turned back from there.
+For every block of rows the inputs are transposed into a work array, a vector for each number; the
+parts of the program are called one after another; and the outputs are transposed back.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from simpleautodiff.compiled.scalar.split import SplitProgram, split_program
 
 
 def write_spilled(module: Module, kernel: Kernel, frame: BatchLoop, name: str, chunk: int) -> None:
-    """Write the parts of a program, and what is done for every block of rows.
+    """Write the parts of a program, and the code for every block of rows.
 
     Parameters
     ----------
     module
-        Takes the functions of the parts.
+        Collects the functions of the parts.
     kernel
         What is computed.
     frame
-        Takes what is done before the loop, in it, and after it.
+        Collects the code before the loop, in it, and after it.
     name
         How the names of the parts begin.
     chunk
@@ -79,7 +79,7 @@ def _ready(kernel: Kernel, parts: SplitProgram, width: int) -> list[list[tuple[i
 
 
 def _groups(found: list[tuple[int, int, int]]) -> list[list[tuple[int, int, int]]]:
-    """Divide blocks into groups of one size that follow each other."""
+    """Divide blocks into groups of consecutive blocks of one size."""
     groups: list[list[tuple[int, int, int]]] = []
     for block in found:
         before = groups[-1][-1] if groups else (0, 0, 0)
@@ -91,7 +91,7 @@ def _groups(found: list[tuple[int, int, int]]) -> list[list[tuple[int, int, int]
 
 
 def _areas(frame: BatchLoop, after: int) -> tuple[list[int], int]:
-    """Return where the vectors of each leaf begin in the work array, and how long that is."""
+    """Return the offset of the vectors of each leaf in the work array, and its total size."""
     areas = []
     for leaf in frame.leaves:
         areas.append(after)

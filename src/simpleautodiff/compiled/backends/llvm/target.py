@@ -28,14 +28,14 @@ from simpleautodiff.compiled.native.threads import batch_call, run_threads
 from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, SAME, Kernel
 
-_PART = 16  # examples: the parts of a batch in several threads begin at multiples of it
+_PART = 16  # examples: parts for threads begin at multiples of this
 
 
 class LLVMTarget:
-    """Compiles for the processor of this machine, by way of LLVM (see `interface.Target`)."""
+    """Compiles for the processor of this machine, with LLVM (see `interface.Target`)."""
 
     def is_available(self) -> bool:
-        """Tell whether llvmlite is there; if not, say once how to get it."""
+        """Tell whether llvmlite is installed; if not, say once how to get it."""
         return engine.available()
 
     def compile_scalar(self, kernel: Kernel, level: int, form: CallForm | None) -> NativeScalar:
@@ -49,7 +49,7 @@ class LLVMTarget:
         )
 
     def takes_columns(self, kernel: Kernel, size: int) -> bool:
-        """Tell whether a batch of so many examples may be given column by column."""
+        """Tell whether a batch of that many examples may be given column by column."""
         return takes_columns(kernel, size)
 
     def compile_batch(self, batch: BatchCall) -> NativeBatch:
@@ -97,10 +97,10 @@ _call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class NativeScalar:
-    """Machine code as a function of arrays side by side in memory."""
+    """Machine code as a function of contiguous arrays."""
 
     def __init__(self, code: engine.Code) -> None:
-        self.code = code  # which has to live as long as its functions
+        self.code = code  # has to live as long as its functions
         self._function = _call(code.address(CALL))
 
     def __call__(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
@@ -120,5 +120,5 @@ class NativeBatch:
         self._run: Callable[[int, int, int], None] = batch_call(code.address(BATCH))
 
     def __call__(self, examples: int, table: int, threads: int) -> None:
-        """Run the code on so many examples, in several threads if asked."""
+        """Run the code on that many examples, in several threads if asked."""
         run_threads(self._run, examples, table, threads, _PART)

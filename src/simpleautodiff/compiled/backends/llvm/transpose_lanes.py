@@ -1,8 +1,8 @@
-"""Between examples in memory and lanes in registers: blocks are transposed as they are moved.
+"""Transpose blocks between examples in memory and lanes in registers.
 
-A row of a leaf lies side by side in memory, and a lane of a vector belongs to one row: element k
-of `width` rows makes one vector. Blocks of columns are moved together, `size` at a time: parts of
-rows are loaded, put side by side, and turned by exchanging ever smaller halves.
+A row of a leaf is contiguous in memory, and a lane of a vector belongs to one row: element k of
+`width` rows makes one vector. Blocks of columns are moved together, `size` at a time: parts of rows
+are loaded, joined, and transposed by exchanging ever smaller halves.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES, ELEMENT, STORED, vector
 
-SIZES = {STORED[kind]: size for kind, size in BYTES.items()}  # of elements, in bytes
+SIZES = {STORED[kind]: size for kind, size in BYTES.items()}  # bytes of an element
 
 
 def blocks(columns: int, largest: int) -> list[tuple[int, int]]:
     """Cover the columns of a leaf with blocks: first column and size, a power of two.
 
-    The last block may begin in the one before: what is in both is moved twice.
+    The last block may overlap the one before: the overlap is moved twice.
 
     Examples
     --------
@@ -37,20 +37,20 @@ def blocks(columns: int, largest: int) -> list[tuple[int, int]]:
 
 
 class LaneTransposer(Builder):
-    """Writes what moves leaves between memory and vectors of one width."""
+    """Writes code that moves leaves between memory and vectors of one width."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.width = width
 
     def _element(self, pointer: str, kind: str, column: int) -> str:
-        """Write where an element of a row is."""
+        """Write the address of an element of a row."""
         if column == 0:
             return pointer
         return self.new(f"getelementptr inbounds {STORED[kind]}, ptr {pointer}, i64 {column}")
 
     def load_columns(self, rows: Sequence[str], kind: str, start: int, size: int) -> list[str]:
-        """Load a block of columns, given where each row begins, and return a vector for each."""
+        """Load a block of columns, given the start of each row, and return a vector for each."""
         element, part = STORED[kind], vector(STORED[kind], size)
         parts = [
             self.new(f"load {part}, ptr {self._element(row, kind, start)}, align 1") for row in rows
@@ -60,7 +60,7 @@ class LaneTransposer(Builder):
         return [self.from_stored(column, kind) for column in columns]
 
     def load_packed(self, pointer: str, kind: str) -> str:
-        """Load numbers that lie side by side."""
+        """Load contiguous numbers."""
         stored = vector(STORED[kind], self.width)
         return self.from_stored(self.new(f"load {stored}, ptr {pointer}, align 1"), kind)
 
@@ -75,27 +75,27 @@ class LaneTransposer(Builder):
         return self.from_stored(name, kind)
 
     def from_stored(self, name: str, kind: str) -> str:
-        """Return what was loaded as numbers to compute with: bools are bytes in memory."""
+        """Convert loaded values to the type of computations: bools are bytes in memory."""
         if kind != "?":
             return name
         return self.new(f"icmp ne {vector(STORED[kind], self.width)} {name}, zeroinitializer")
 
     def to_stored(self, name: str, kind: str) -> str:
-        """Return numbers as they are in memory."""
+        """Convert numbers to the type they have in memory."""
         if kind != "?":
             return name
         truth, stored = vector(ELEMENT[kind], self.width), vector(STORED[kind], self.width)
         return self.new(f"zext {truth} {name} to {stored}")
 
     def store_packed(self, name: str, pointer: str, kind: str) -> None:
-        """Store numbers side by side."""
+        """Store numbers contiguously."""
         stored = vector(STORED[kind], self.width)
         self.line(f"store {stored} {self.to_stored(name, kind)}, ptr {pointer}, align 1")
 
     def store_columns(
         self, columns: Sequence[str], rows: Sequence[str], kind: str, start: int
     ) -> None:
-        """Store vectors as a block of columns, given where each row begins."""
+        """Store vectors as a block of columns, given the start of each row."""
         element, size = STORED[kind], len(columns)
         turned = self._transpose(
             [self.to_stored(column, kind) for column in columns], element, size
@@ -178,14 +178,14 @@ class LaneTransposer(Builder):
         return self.shuffle(name, "poison", element, self.width, range(k * size, (k + 1) * size))
 
     def shuffle(self, x: str, y: str, element: str, size: int, places: Sequence[int]) -> str:
-        """Choose elements of two vectors."""
+        """Select elements of two vectors."""
         kind = vector(element, size)
         mask = ", ".join([f"i32 {place}" for place in places])
         return self.new(f"shufflevector {kind} {x}, {kind} {y}, <{len(places)} x i32> <{mask}>")
 
 
 def _within(width: int, lane: int, unit: int) -> tuple[list[int], list[int]]:
-    """Choose the first half of each lane of two vectors, unit by unit in turn; and the second."""
+    """Select the first half of each lane of two vectors, alternating units; and the second half."""
     starts = [range(at, at + lane // 2, unit) for at in range(0, width, lane)]
     low = [
         of + start + k for units in starts for start in units for of in (0, width)
@@ -195,7 +195,7 @@ def _within(width: int, lane: int, unit: int) -> tuple[list[int], list[int]]:
 
 
 def _whole(width: int, lane: int) -> tuple[list[int], list[int]]:
-    """Choose every other lane of one vector and then of another; and those between."""
+    """Select every other lane of two vectors, one after the other; and the lanes between."""
     low = [
         of + start + k for of in (0, width) for start in range(0, width, 2 * lane)
         for k in range(lane)

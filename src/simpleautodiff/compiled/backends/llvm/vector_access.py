@@ -13,18 +13,18 @@ _ALL = "splat (i1 true)"
 
 
 class VectorAccess(Builder):
-    """Writes what loads and stores vectors of one width.
+    """Writes loads and stores of vectors of one width.
 
-    A mask is a name or a constant that says which lanes count; it is empty if all do.
+    A mask is a name or a constant that says which lanes are active; it is empty if all are.
     """
 
     def __init__(self, module: Module, width: int) -> None:
         super().__init__()
         self.module, self.width = module, width
-        self.rows: dict[Access, str] = {}  # where the elements of an access begin, in this row
-        self.in_rows: dict[Access, str] = {}  # whether this row is in the box of an access
-        self.size = 0  # of the last axis
-        self.span: tuple[int, int] | None = None  # the piece of it that is written, if any
+        self.rows: dict[Access, str] = {}  # the start of each access in this row
+        self.in_rows: dict[Access, str] = {}  # whether this row is in the box of each access
+        self.size = 0  # length of the last axis
+        self.span: tuple[int, int] | None = None  # the piece of it that is written
 
     def splat(self, number: str, element: str) -> str:
         """Put one number into all lanes."""
@@ -36,7 +36,7 @@ class VectorAccess(Builder):
         return self.new(f"shufflevector {kind} {first}, {kind} poison, {zeros}")
 
     def half(self, name: str, element: str, width: int, lanes: range) -> str:
-        """Choose half of the lanes of a vector."""
+        """Select half of the lanes of a vector."""
         kind, chosen = vector(element, width), ", ".join([f"i32 {lane}" for lane in lanes])
         if width == 2:
             return self.new(f"extractelement {kind} {name}, i64 {lanes[0]}")
@@ -44,7 +44,7 @@ class VectorAccess(Builder):
         return self.new(f"shufflevector {kind} {name}, {kind} poison, {mask}")
 
     def load_elements(self, access: Access, j: str, mask: str) -> str:
-        """Write what loads the elements from `j` on, and return their name."""
+        """Write a load of the elements from `j` on, and return their name."""
         found = self._bytes(access, j, mask)
         if access.dtype != "?":
             return found
@@ -52,7 +52,7 @@ class VectorAccess(Builder):
         return self.new(f"icmp ne {kind} {found}, {_zero(self.width)}")
 
     def _bytes(self, access: Access, j: str, mask: str) -> str:
-        """Write what loads elements as they are stored."""
+        """Write a load of elements in the type they are stored in."""
         stored = STORED[access.dtype]
         if access.is_same:
             return self.splat(self.new(f"load {stored}, ptr {self.rows[access]}"), stored)
@@ -69,13 +69,13 @@ class VectorAccess(Builder):
         return self._gather(stored, self._all_places(access, j, inside), inside, other)
 
     def _below(self, access: Access, j: str, mask: str) -> str:
-        """Write what loads the elements that lie under a box: zeros, if nothing does."""
+        """Write a load of the elements under a box: zeros, if there are none."""
         if access.under:
             return self._bytes(access.under, j, mask)
         return _zero(self.width, STORED[access.dtype])
 
     def _is_outside(self, access: Access) -> bool:
-        """Tell whether nothing of what is written now lies in the box of an access."""
+        """Tell whether the piece that is written now is outside the box of an access."""
         if not access.box:
             return False
         (first, last), span = access.box[-1], self.span
@@ -84,7 +84,7 @@ class VectorAccess(Builder):
         )
 
     def _inside(self, access: Access, j: str, mask: str) -> str:
-        """Write which lanes are in the box of an access, among those that count."""
+        """Write the mask of the active lanes that are in the box of an access."""
         if not access.box:
             return mask
         row, (first, last) = self.in_rows[access], access.box[-1]
@@ -102,7 +102,7 @@ class VectorAccess(Builder):
         return self.new(f"and {truth} {inside}, {mask}") if mask else inside
 
     def _load_one(self, access: Access, j: str, inside: str, other: str) -> str:
-        """Load a single element; one outside is not looked at."""
+        """Load a single element; one outside the box is not read."""
         stored, at = STORED[access.dtype], self._all_places(access, j, "")
         if not inside:
             return self.new(f"load {stored}, ptr {at}")
@@ -111,7 +111,7 @@ class VectorAccess(Builder):
         return self.new(f"select i1 {inside}, {stored} {found}, {stored} {other}")
 
     def _load_same(self, access: Access, inside: str, other: str) -> str:
-        """Load one element for all lanes that are inside; if none is, it is not looked at."""
+        """Load one element for all lanes inside the box; if none is, it is not read."""
         stored, at = STORED[access.dtype], self.rows[access]
         if self.in_rows[access] != "true":
             at = self.new(f"select i1 {self.in_rows[access]}, ptr {at}, ptr %base0")
@@ -142,7 +142,7 @@ class VectorAccess(Builder):
         return self.new(f"call {kind} @{name}({args}, {kind} {other})")
 
     def _all_places(self, access: Access, j: str, mask: str) -> str:
-        """Write where each element of a vector is."""
+        """Write the address of each element of a vector."""
         stored, whole = STORED[access.dtype], vector("i64", self.width)
         if access.is_apart and access.places:
             far = self.load_elements(access.places, j, mask)
@@ -154,7 +154,7 @@ class VectorAccess(Builder):
         return self.new(f"getelementptr {stored}, ptr {self._row_of(access)}, {whole} {far}")
 
     def _row_of(self, access: Access) -> str:
-        """Write where the elements of this row begin."""
+        """Write the address of the first element of this row."""
         row = self.rows[access]
         if access.places is None or access.is_apart:
             return row
@@ -168,7 +168,7 @@ class VectorAccess(Builder):
         return self.new(f"getelementptr {STORED[access.dtype]}, ptr {row}, i64 {j}")
 
     def store_elements(self, name: str, access: Access, j: str, mask: str) -> None:
-        """Write what stores a vector from `j` on."""
+        """Write a store of a vector from `j` on."""
         stored, width = STORED[access.dtype], self.width
         kind, truth = vector(stored, width), vector("i1", width)
         if access.dtype == "?":
@@ -200,5 +200,5 @@ def _all(width: int) -> str:
 
 
 def numbers_of_lanes(width: int, step: int = 1) -> str:
-    """Write the numbers of the lanes, times a step."""
+    """Write the indices of the lanes, times a step."""
     return f"<{', '.join([f'i64 {lane * step}' for lane in range(width)])}>"

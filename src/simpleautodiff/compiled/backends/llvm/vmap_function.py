@@ -21,7 +21,7 @@ REGISTER_STEPS = (
 
 @cache
 def vector_bytes() -> int:
-    """Return how many bytes a vector of the host has.
+    """Return how many bytes a vector register of the host has.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def vector_bytes() -> int:
 
 
 def host_width(kind: str = "d") -> int:
-    """Return how many numbers of a dtype fill a vector of the host.
+    """Return how many numbers of a dtype fill a vector register of the host.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def host_width(kind: str = "d") -> int:
 
 
 def width_of(kernel: Kernel) -> int:
-    """Return at how many rows at a time a kernel is best computed here: by its widest numbers.
+    """Return how many rows at a time are best for a kernel here, by its widest numbers.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def width_of(kernel: Kernel) -> int:
 
 
 def takes_columns(kernel: Kernel, size: int) -> bool:
-    """Tell whether the leaves of so many rows may be given column by column.
+    """Tell whether the leaves of that many rows may be given column by column.
 
     Examples
     --------
@@ -93,17 +93,17 @@ def rows(
     Parameters
     ----------
     kernel
-        What is computed for each row; it has no guards.
+        The scalar program for each row; it has no guards.
     modes
         How each leaf is given, inputs first: `"rows"`, row i is at base + i × step; `"same"`, one
         row for all; `"gathered"`, row i is at base + index[i] × step; `"columns"`, element k of row
-        i is at base + k × size + i. Outputs that are left out are rows.
+        i is at base + k × size + i. The default for outputs is rows.
     width
         How many rows are computed at a time.
     name
-        What the function is called. It takes the first row, the row after the last, and a pointer
-        to three integers for each leaf, inputs first: the address of the base, the elements
-        from row to row, and the address of the index.
+        The name of the function. It takes the first row, the row after the last, and a pointer to
+        three integers for each leaf, inputs first: the address of the base, the distance in
+        elements between rows, and the address of the index.
     chunk
         Kernels of more steps than this are compiled in parts.
     size
@@ -167,7 +167,7 @@ class _BatchBlock:
         self.first = [*_firsts(kernel.inputs), *_firsts(kernel.outputs)]
 
     def write(self) -> None:
-        """Write all steps; what leaves are made of is stored as soon as it is known."""
+        """Write all steps; leaves are stored as soon as they are known."""
         inputs = range(len(self.kernel.inputs))
         outputs = range(len(inputs), len(self.frame.leaves))
         self._load_single(self._single(inputs))
@@ -195,7 +195,7 @@ class _BatchBlock:
     def _stores(
         self, leaves: Iterable[int], order: dict[int, int]
     ) -> Iterator[tuple[int, int, int, list[int]]]:
-        """Give what is stored together: when it is known, leaf, first column, and steps."""
+        """Yield the stores: after which step, leaf, first column, and steps."""
         for j in leaves:
             if not self._single([j]):
                 whole = 1 if self.frame.modes[j] == COLUMNS else self.width
@@ -214,14 +214,14 @@ class _BatchBlock:
             return self.lanes.load_spread(f"%base{j}", kind, column)
         if self.frame.modes[j] == COLUMNS:
             return self.lanes.load_packed(self.frame.column(j, column), kind)
-        half = max(self.width // 2, 1)  # loading halves and joining them takes fewer exchanges
+        half = max(self.width // 2, 1)  # loading halves and joining them takes fewer shuffles
         start, count = next(b for b in blocks(size, half) if column < b[0] + b[1])
         columns = self.lanes.load_columns(self.frame.starts(j), kind, start, count)
         for k, name in enumerate(columns, self.first[j] + start):
             self.names.setdefault(self.flat.inputs[k], name)
         return self.names[place]
 
-    # Leaves of one number a row: side by side in memory, they are a vector already. --------------
+    # Leaves of one number per row: contiguous in memory, they are vectors already. --------------
 
     def _single(self, leaves: Iterable[int]) -> list[int]:
         frame = self.frame
@@ -267,7 +267,7 @@ class _BatchBlock:
         lanes.label("ready.out")
 
     def _choose(self, side: str, leaves: Iterable[int]) -> None:
-        """Branch to code for rows side by side, if that is how all of these leaves are given."""
+        """Branch to code for contiguous rows, if all of these leaves are given so."""
         before = self.frame.before
         condition = before.new(f"icmp eq i64 %most, {self.width - 1}")
         for j in leaves:

@@ -1,10 +1,10 @@
 """The loop over the examples of a batch, as many at a time as there are lanes.
 
-The last vector begins earlier where rows are left over, so that some rows are computed twice; of
-fewer rows than lanes, the last is computed in all lanes that are left. Both write what is there
-already, and no other code is needed for what is left over. Leaves given column by column need no
-turning; there are at least as many rows as lanes then, and the last vector may begin before the
-rows that were asked for.
+If rows are left over, the last vector begins earlier, so that some rows are computed twice; with
+fewer rows than lanes, the last row is computed in all remaining lanes. Both write values that are
+there already, so no other code is needed for the remainder. Leaves given column by column need no
+transposition; then there are at least as many rows as lanes, and the last vector may begin before
+the requested rows.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class BatchLoop:
     Attributes
     ----------
     before, body : Builder
-        What is done before the loop, and for every block of rows.
+        The code before the loop, and for every block of rows.
     after : list of str
-        What is done after it.
+        The code after it.
     """
 
     def __init__(self, kernel: Kernel, modes: Sequence[str], width: int, size: int = 0) -> None:
@@ -42,7 +42,7 @@ class BatchLoop:
             self._open(j)
 
     def _open(self, j: int) -> None:
-        """Read what was given about a leaf."""
+        """Load the description of a leaf."""
         read = ["base"] if self.modes[j] in (SAME, COLUMNS) else ["base", "step", "index"]
         for k, word in enumerate(read):
             kind = "i64" if word == "step" else "ptr"
@@ -56,7 +56,7 @@ class BatchLoop:
                 self.before.line(f"%offset{j}.{lane} = mul i64 %bytes{j}, %lane{lane}")
 
     def starts(self, j: int) -> list[str]:
-        """Write where the rows of this block begin, once for each leaf."""
+        """Write the addresses of the rows of this block, once for each leaf."""
         if j not in self._starts:
             find = self._find_gathered if self.modes[j] == GATHERED else self._in_order
             self._starts[j] = find(j)
@@ -76,7 +76,7 @@ class BatchLoop:
         return found
 
     def column(self, j: int, k: int) -> str:
-        """Write where the rows of this block begin in a column that lies side by side."""
+        """Write the address of the rows of this block in a contiguous column."""
         bytes_ = BYTES[self.leaves[j].dtype]
         at = self.body.new(f"mul i64 %row, {bytes_}")
         return self.body.address(self.body.address(f"%base{j}", at), k * self.size * bytes_)

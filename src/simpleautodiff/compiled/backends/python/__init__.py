@@ -1,1 +1,1 @@
-"""Programs as Python code: of floats, to run here, and of NumPy, to export."""
+"""Programs as Python code: on floats, to run here, and on NumPy arrays, to export."""

@@ -1,4 +1,4 @@
-"""The module of Python and NumPy of a function: all paths recorded, or one for a batch."""
+"""Export a function as a Python module with NumPy: all recorded paths, or one batched program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 
 
 def export_numpy(export: Export) -> str:
-    """Return what was recorded as a module of Python: all paths, or a batched function."""
+    """Return what was recorded as a Python module: all paths, or a batched function."""
     name, arguments = export.name, export.arguments
     if export.batched is not None:
         return module(name, rows_in_python(export.batched, name, arguments))
@@ -35,7 +35,7 @@ def export_numpy(export: Export) -> str:
 def _write_path(
     space: ModuleSpace, program: RecordedProgram, name: str, export: Export, is_path: bool
 ) -> str:
-    """Return one function: programs of single numbers without what is known or double."""
+    """Return one function; a program of single numbers is simplified first."""
     numbers = all(not line.shape for line in program.lines)
     kernel = unroll_if_small(program, export.precise) if numbers else None
     if kernel:
@@ -46,7 +46,7 @@ def _write_path(
 def _try_paths(
     space: ModuleSpace, programs: list[RecordedProgram], names: list[str], export: Export
 ) -> str:
-    """Return the function that follows the way that fits."""
+    """Return the function that takes the path that fits."""
     args = ", ".join(export.arguments)
     lines = [
         *opening_lines(space, programs[0], export.arguments),

@@ -1,7 +1,7 @@
 """Scalar programs as Python functions of floats: the fallback where nothing can be compiled.
 
-Each step is a line. Python raises errors where NumPy gives inf or nan (1/0, log(0), exp(1000)):
-then all is computed again by lines that are slower and look.
+Each step is a line. Where Python raises and NumPy gives inf or nan (1/0, log(0), exp(1000)),
+everything is computed again by slower lines that check.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.split import Part, SplitProgram, split_program
 from simpleautodiff.errors import ValueKindError
 
-PYTHON_PART_STEPS = 500  # steps in a function: Python's compiler takes longer for long ones
+PYTHON_PART_STEPS = 500  # steps per function: Python's compiler is slow for long ones
 _SIGN = 2**63
 
 _RAISED = (ArithmeticError, ValueError)
@@ -42,7 +42,7 @@ def _int_to_float32(x: int) -> float:
 
 
 def _wrap(x: int) -> int:
-    """Return the int64 with the lowest 64 bits of an integer."""
+    """Return an integer modulo 2**64, as an int64."""
     return (x + _SIGN) % (2 * _SIGN) - _SIGN
 
 
@@ -59,7 +59,7 @@ def _by_numpy(row: Operation) -> Callable[..., float]:
 
 
 def _never_raising(row: Operation, python: str) -> Callable[..., float]:
-    """Return an operation that gives what NumPy gives where Python raises an error."""
+    """Return an operation that returns NumPy's result where Python raises."""
     names = ["x", "y", "z"][: row.arity]
     function = eval(f"lambda {', '.join(names)}: {python.format('', *names)}", _QUICK)
     compute = _by_numpy(row)
@@ -81,11 +81,11 @@ def _saturate(x: float) -> int:
         return 0 if x != x else _wrap(_SIGN - (x > 0))
 
 
-# What the lines of a program may call: quickly, and again where that raises an error.
+# Functions for the lines of a program: fast ones, and careful ones after an error.
 _QUICK: dict[str, Any] = {
     **{row.name: _by_numpy(row) for row in OPERATIONS.values()},
     **{name: value for name, value in vars(math).items() if not name.startswith("_")},
-    "hypot": _by_numpy(OPERATIONS["hypot"]),  # that of `math` is not the C library's
+    "hypot": _by_numpy(OPERATIONS["hypot"]),  # math.hypot rounds differently
     "__builtins__": {},
     **{"abs": abs, "float": float, "int": int, "round": round, "bool": bool},
     **{"float32": _float32, "int_to_float32": _int_to_float32},
@@ -132,7 +132,7 @@ class PythonProgram:
         return status, results
 
     def run_numbers(self, given: list[Any]) -> tuple[int, list[Any]]:
-        """Do the same on Python's numbers: one list of all inputs, one of all outputs."""
+        """Do the same on Python numbers: one list of all inputs, one of all outputs."""
         try:
             return self._run_parts(self._quick, given)
         except _RAISED:
@@ -173,7 +173,7 @@ def _source(flat: ScalarProgram, parts: SplitProgram, part: Part, quick: bool) -
             return f"x[{args[0]}]"
         if operation == "const":
             number = flat.number(place).item()
-            return f"({number!r})" if number == number else f"number({place})"  # a nan, bit by bit
+            return f"({number!r})" if number == number else f"number({place})"  # a nan's bits
         return f"v{place}" if place in here else f"w[{parts.slots[place]}]"
 
     lines = [f"v{place} = {_line(flat, place, name, quick)}" for place in part.places]
@@ -187,7 +187,7 @@ def _source(flat: ScalarProgram, parts: SplitProgram, part: Part, quick: bool) -
 
 
 def _line(flat: ScalarProgram, place: int, name: Callable[[int], str], quick: bool) -> str:
-    """Return what a step computes, in Python."""
+    """Return the Python expression of a step."""
     operation, *args = flat.steps[place]
     dtype, names = flat.dtypes[args[-1]], [name(arg) for arg in args]
     row = OPERATIONS[operation]

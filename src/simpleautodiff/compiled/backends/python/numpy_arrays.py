@@ -1,4 +1,4 @@
-"""An array program as a Python module that needs NumPy alone: one line for every row."""
+"""An array program as a Python module that needs only NumPy: one line for every row."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _FACTORS = {  # rows that have another name in NumPy
     "sinc": "np.sinc({0})",
     "pinv": "np.linalg.pinv({0}, {1})",
 }
-_WRITTEN = {  # rows that are several functions of NumPy
+_WRITTEN = {  # rows that take several functions of NumPy
     "svd": '''def svd(a):
     """Return U, the singular values as one row, and V, one below the other."""
     u, s, vh = np.linalg.svd(a, full_matrices=False)
@@ -78,10 +78,10 @@ _SCIPY = {"lgamma": "gammaln"}  # rows that have another name in scipy.special
 
 
 def to_python(recorded: RecordedProgram, name: str) -> str:
-    """Return a recorded program as a Python module that imports NumPy, and SciPy if it must.
+    """Return a recorded program as a Python module that imports NumPy, and SciPy if needed.
 
     Its function takes one argument per leaf, and returns one result per leaf. It raises
-    `ValueError` where a guard fails or a shape is not the one that was recorded.
+    `ValueError` where a guard fails or a shape is not the recorded one.
 
     Examples
     --------
@@ -108,18 +108,18 @@ def to_python(recorded: RecordedProgram, name: str) -> str:
 
 
 class ModuleSpace:
-    """What stands in a module before its functions: helpers, and constant arrays."""
+    """The definitions of a module before its functions: helpers, and constant arrays."""
 
     def __init__(self) -> None:
         self.helpers: dict[str, str] = {}  # functions, by their names
-        self.constants: dict[str, str] = {}  # names of arrays, by what is written for them
+        self.constants: dict[str, str] = {}  # names of arrays, by their text
 
     def text(self, functions: list[str]) -> str:
         """Return the helpers and these functions."""
         return "\n\n\n".join([*self.helpers.values(), *functions])
 
     def constant_lines(self) -> list[str]:
-        """Return the lines that name the constants."""
+        """Return the lines that define the constants."""
         return [f"{constant} = {value}" for value, constant in self.constants.items()]
 
 
@@ -130,7 +130,7 @@ def write_function(
     arguments: Sequence[str] = (),
     is_path: bool = False,
 ) -> str:
-    """Return the function of a program, or of one of several ways (see `function_in_python`)."""
+    """Return the function of a program, or of one of several paths (see `function_in_python`)."""
     names = list(arguments) or [f"in{n}" for n in range(program.inputs)]
     writer = _NumpyWriter(space, clean(program), names, is_path)
     opening = [FOLLOWING] if is_path else opening_lines(space, program, names)
@@ -220,7 +220,7 @@ class _NumpyWriter:
         return written.text
 
     def _other(self, line: Line, pieces: list[Piece]) -> Piece:
-        """Write a row that NumPy has no function for."""
+        """Write a row for which NumPy has no function."""
         name, dtype = line.name, str(line.dtype)
         if name in _FACTORS:
             return Piece(_FACTORS[name].format(*[piece.text for piece in pieces]))
@@ -238,7 +238,7 @@ class _NumpyWriter:
         raise _refusal(line)
 
     def _of_rows(self, line: Line) -> str:
-        """Write a batched function: its program takes columns, and gives columns."""
+        """Write a batched function: its program takes and returns columns."""
         rows: BatchedKernel = line.what
         name = f"rows{len(self.helpers)}"
         self.helpers[name] = function_in_python(rows.kernel, name)
@@ -300,7 +300,7 @@ _AS_ROWS = '''def as_rows(columns, count, shapes):
 
 
 def rows_in_python(rows: BatchedKernel, name: str, arguments: list[str]) -> str:
-    """Return a function of any number of rows, and that of columns which it calls."""
+    """Return a function of any number of rows, and the function of columns that it calls."""
     inputs = [
         f"{line.partition(',')[0]}, rows of {leaf.size}" if mode != SAME else line
         for line, leaf, mode in zip(

@@ -1,4 +1,4 @@
-"""A scalar program as a Python module that needs NumPy alone."""
+"""A scalar program as a Python module that needs only NumPy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OWN = {
 
 
 def to_python(kernel: Kernel, name: str) -> str:
-    """Return a kernel as a Python module that imports NumPy alone.
+    """Return a kernel as a Python module that imports only NumPy.
 
     Its function takes one argument per leaf: a number, or a sequence of as many numbers as the leaf
     has; each may be a column, an array with one number for each example of a batch. It raises
@@ -62,7 +62,7 @@ def to_python(kernel: Kernel, name: str) -> str:
 
 
 def module(name: str, code: str, constants: Sequence[str] = ()) -> str:
-    """Return a module with what its function needs."""
+    """Return a module with a function and the definitions that it needs."""
     if "OTHER_PATH" in code:
         pieces = textwrap.wrap(OTHER_PATH, 80, drop_whitespace=False)
         constants = ["OTHER_PATH = (", *[f'    "{piece}"' for piece in pieces], ")", *constants]
@@ -73,10 +73,10 @@ def module(name: str, code: str, constants: Sequence[str] = ()) -> str:
 def function_in_python(
     kernel: Kernel, name: str, arguments: Sequence[str] = (), is_path: bool = False
 ) -> str:
-    """Return the function alone, without what it needs.
+    """Return the function alone, without the definitions that it needs.
 
-    One of several ways returns 1 + the number of the guard that failed, or 0, and the results; its
-    arguments are as they should be.
+    One of several paths returns 1 + the number of the guard that failed, or 0, and the results; its
+    arguments are already checked.
     """
     names = list(arguments) or [f"in{n}" for n in range(len(kernel.inputs))]
     given = [f"{own} = np.asarray({own}, {NUMPY_NAMES[leaf.dtype]})[()]"
@@ -89,13 +89,13 @@ def function_in_python(
 
 
 def prepend_helpers(code: str) -> str:
-    """Put the functions in front that NumPy does not have."""
+    """Prepend the functions that NumPy lacks."""
     used = [text for own, text in OWN.items() if re.search(rf"(?<![.\w]){own}\(", code)]
     return "\n\n\n".join([*used, code])
 
 
 def docstring_lines(inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
-    """Return a docstring that says what the arguments and the results are."""
+    """Return a docstring that describes the arguments and the results."""
     parts = [("Parameters", inputs), ("Returns", outputs)]
     said = [line for title, lines in parts if lines
             for line in ("", title, "-" * len(title), *lines)]  # fmt: skip
@@ -103,7 +103,7 @@ def docstring_lines(inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
 
 
 def describe_leaves(kernel: Kernel, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Say of which dtypes the arguments and the results are."""
+    """Describe the dtypes of the arguments and of the results."""
     results = [f"out{n}" for n in range(len(kernel.outputs))]
     pairs = zip((*names, *results), (*kernel.inputs, *kernel.outputs), strict=True)
     lines = [
@@ -115,7 +115,7 @@ def describe_leaves(kernel: Kernel, names: Sequence[str]) -> tuple[list[str], li
 
 
 def failure_text(number: int, is_path: bool) -> str:
-    """Write what is done where a guard fails."""
+    """Write the code for a failed guard."""
     if is_path:
         return f"return {number + 1}, None"
     return f'raise ValueError("guard {number} failed: " + OTHER_PATH)'
@@ -188,6 +188,6 @@ def _python_line(flat: ScalarProgram, place: int, name: Callable[[int], str]) ->
 
 
 def _code(row: Operation) -> str:
-    """Return how an operation is written with NumPy."""
+    """Return the NumPy code of an operation."""
     function = row.name if row.name in OWN else f"np.{getattr(row.numpy, '__name__', '')}"
     return row.numpy_code or call(function, row.arity)

@@ -1,7 +1,7 @@
-"""Mathematics on lanes of floats, written as LLVM functions to be put inline into kernels.
+"""Mathematical functions on lanes of floats, as LLVM functions to be inlined into kernels.
 
-Every function is made of exact splits of its argument, fused multiply-adds and selects, at any
-number of lanes, for float64 and float32 alike; the constants are made by tools/fit_vectormath.py.
+Every function consists of exact splits of its argument, fused multiply-adds and selects, for any
+number of lanes, for float64 and float32; the constants are made by tools/fit_vectormath.py.
 """
 
 from simpleautodiff.compiled.backends.llvm.math.library import (

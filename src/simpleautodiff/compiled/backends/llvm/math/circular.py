@@ -30,7 +30,7 @@ class Angle:
 
 
 def limit(kind: FloatFormat) -> float:
-    """Return the largest size that three parts of π/2 are enough for."""
+    """Return the largest argument for which three parts of π/2 are enough."""
     return 2.0**30 if kind.bits == 64 else 2.0**15
 
 

@@ -290,7 +290,7 @@ FLOAT: Constants = {
     ),
     "TWO_OVER_PI": (0.6366197466850281,),
 }
-# 2/π behind the point, as 64-bit words, highest first.
+# The fractional bits of 2/π, as 64-bit words, highest first.
 TWO_OVER_PI_WORDS = (
     0xA2F9836E4E441529,
     0xFC2757D1F534DDC0,

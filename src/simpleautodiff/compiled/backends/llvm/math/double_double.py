@@ -1,4 +1,4 @@
-"""Numbers kept as a sum of two floats, so that what rounding loses is not lost."""
+"""Numbers stored as a sum of two floats, so that rounding errors are not lost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def exact_product(a: Floats, b: Floats | float) -> Pair:
 
 
 def quotient(top: Pair, bottom: Pair, inverse: Floats) -> Pair:
-    """Return top/bottom, given about 1/bottom."""
+    """Return top/bottom, given an approximation of 1/bottom."""
     first = top[0] * inverse
     rest = fma(-first, bottom[0], top[0]) + fma(-first, bottom[1], top[1])
     return first, rest * inverse

@@ -44,7 +44,7 @@ def erfc(x: Floats) -> Floats:
 
 
 def rough_tail(a: Floats) -> Floats:
-    """Return erfc(a), a ≥ 1, near enough to be taken from 1."""
+    """Return erfc(a), a ≥ 1, accurately enough to be subtracted from 1."""
     a = at_most(a, 6.0)
     parts = reduce(-(a * a))
     bottom = fma(a, ERF_SLOPE, 1.0)

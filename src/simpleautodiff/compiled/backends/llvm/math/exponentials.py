@@ -34,12 +34,12 @@ class Reduced:
 
     @property
     def rest(self) -> Floats:
-        """What exp(r) is above 1 + r."""
+        """The difference exp(r) - (1 + r)."""
         return self.even + self.odd
 
 
 def exponent_range(x: Floats) -> tuple[float, float]:
-    """Return numbers whose exp is surely 0, or infinite."""
+    """Return bounds beyond which exp is surely 0, or infinite."""
     return (-746.0, 710.0) if x.builder.kind.bits == 64 else (-105.0, 89.0)
 
 
@@ -80,18 +80,18 @@ def reduce(x: Floats, low: Floats | None = None) -> Reduced:
 
 
 def clamped(x: Floats) -> Floats:
-    """Return x, or the end of the exponent range."""
+    """Return x, limited to the exponent range."""
     low, high = exponent_range(x)
     return at_most(at_least(x, low), high)
 
 
 def exp_of(parts: Reduced) -> Floats:
-    """Return the exponential of which these are the parts."""
+    """Return the exponential with these parts."""
     return scale((parts.r + parts.rest) + 1.0, parts.steps)
 
 
 def exp(x: Floats) -> Floats:
-    """Emit exp(x): one polynomial of r, whose own error is small beside 1."""
+    """Emit exp(x): one polynomial of r, whose error is small beside 1."""
     bounded = clamped(x)
     constants = x.builder.constants
     k, steps = nearest(bounded, constants("LOG2_E")[0])
@@ -179,7 +179,7 @@ def _and_rest(whole: Pair, parts: Reduced) -> Pair:
 
 
 def sigmoid(x: Floats) -> Floats:
-    """Emit 1/(1 + exp(-x)), by exp of what is negative."""
+    """Emit 1/(1 + exp(-x)), from exp of a negative number."""
     e = exp(-abs(x))
     bottom = quick_sum(1.0, e)
     top = (x < 0.0).pick(e, 1.0)

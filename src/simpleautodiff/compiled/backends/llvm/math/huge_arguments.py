@@ -1,4 +1,4 @@
-"""The remainder of a huge number by π/2, with as many digits of 2/π as it takes."""
+"""The remainder of a huge number by π/2, with as many digits of 2/π as needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DECLARATIONS = frozenset(
 # With |x| = whole · 2**s, the bits of 2/π before the place s - 2 give multiples of 4 quadrants and
 # are left out. The next 192 bits times `whole`, modulo 2**192, are the quadrant (2 bits) and the
 # part of a quadrant (190 bits), of which 126 are kept; a zero word in front serves s < 2. A
-# small lane comes along with a huge one: its result is not used, but it must stay in the table.
+# small lane may accompany a huge one: its result is not used, but it must stay in the table.
 REMAINDER_BODY = """
   %bits = bitcast double %x to i64
   %shifted = lshr i64 %bits, 52
@@ -93,7 +93,7 @@ REMAINDER_BODY = """
 
 
 def far_remainder() -> str:
-    """Return the function that reduces one float64, of size 2**-10 or more to be of use."""
+    """Return the function that reduces one float64 of size 2**-10 or more."""
     words = ", ".join(f"i64 {word}" for word in (0, *TWO_OVER_PI_WORDS))
     count = len(TWO_OVER_PI_WORDS) + 1
     scalar = MathBuilder(1, FORMATS["double"])

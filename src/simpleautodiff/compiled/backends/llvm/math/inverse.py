@@ -22,8 +22,8 @@ from simpleautodiff.compiled.backends.llvm.math.lane_values import (
 def arc(y: Floats, x: Floats, left: Ints | None = None) -> Floats:
     """Return the angle of the point (x, y), both ≥ 0 and not both 0, or infinite, or too small.
 
-    A point below the diagonal, by symmetry; one near it is turned by π/4. Where the bit of the
-    sign is set in `left`, x stands for -x.
+    Symmetry moves the point below the diagonal; one near it is rotated by π/4. Where the sign bit
+    is set in `left`, x stands for -x.
     """
     lanes = y.builder
     steep = y > x
@@ -49,7 +49,7 @@ def arc(y: Floats, x: Floats, left: Ints | None = None) -> Floats:
 
 
 def is_set(sign: Ints) -> Mask:
-    """Say where the bit of the sign is set."""
+    """Tell where the sign bit is set."""
     return (sign | sign.builder.kind.pattern(1.0)).number < 0.0
 
 

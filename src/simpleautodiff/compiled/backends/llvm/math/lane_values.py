@@ -1,4 +1,4 @@
-"""Lanes of floats, integers and bools in functions of LLVM, written with Python's operators."""
+"""Lanes of floats, integers and bools in LLVM functions, written with Python's operators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simpleautodiff.compiled.backends.llvm.math.coefficients import DOUBLE, FLOA
 
 @dataclass(frozen=True)
 class FloatFormat:
-    """A kind of float: its name in LLVM, its bits, and the constants made for it."""
+    """A float format: its name in LLVM, its bits, and its constants."""
 
     name: str
     bits: int
@@ -21,7 +21,7 @@ class FloatFormat:
 
     @property
     def bias(self) -> int:
-        """What is added to an exponent to store it."""
+        """The bias of the stored exponent."""
         return (1 << (self.bits - self.fraction - 2)) - 1
 
     @property
@@ -31,7 +31,7 @@ class FloatFormat:
 
     @property
     def magic(self) -> float:
-        """A number so large that adding it rounds to an integer, held in the low bits."""
+        """A number so large that adding it rounds to an integer, which is then in the low bits."""
         return 1.5 * 2.0**self.fraction
 
     def pattern(self, number: float) -> int:
@@ -47,7 +47,7 @@ FORMATS = {
 
 
 class MathBuilder(Builder):
-    """The instructions of one function; what was computed already is not computed again."""
+    """The instructions of one function; equal instructions are emitted once."""
 
     def __init__(self, width: int, kind: FloatFormat) -> None:
         super().__init__("v")
@@ -60,7 +60,7 @@ class MathBuilder(Builder):
         self.masks = self.type_of("i1")
 
     def type_of(self, scalar: str) -> str:
-        """Return the type of as many lanes of a scalar."""
+        """Return the type of a vector of a scalar type."""
         return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
 
     def emit(self, instruction: str) -> str:
@@ -96,7 +96,7 @@ class MathBuilder(Builder):
         return Floats(self, self.emit(f"call {self.floats} {symbol}({given})"))
 
     def constants(self, name: str) -> tuple[float, ...]:
-        """Return the constants of that name for this kind of float."""
+        """Return the constants of that name for this float format."""
         return self.kind.constants[name]
 
 
@@ -155,26 +155,26 @@ class Floats:
         return self._compare("ogt", other)
 
     def equals(self, other: Floats | float) -> Mask:
-        """Say where both are the same number."""
+        """Tell where both are the same number."""
         return self._compare("oeq", other)
 
     def unordered(self, other: Floats | float) -> Mask:
-        """Say where one of both is no number."""
+        """Tell where one of the two is nan."""
         return self._compare("uno", other)
 
     @property
     def bits(self) -> Ints:
-        """The bits that store it."""
+        """The bits of the floats."""
         text = f"bitcast {self.builder.floats} {self.text} to {self.builder.ints}"
         return Ints(self.builder, self.builder.emit(text))
 
     @property
     def sign(self) -> Ints:
-        """The bit of the sign, others 0."""
+        """The sign bit; the others are 0."""
         return self.bits & -(1 << (self.builder.kind.bits - 1))
 
     def flip(self, sign: Ints) -> Floats:
-        """Return it with its sign changed where the bit is set."""
+        """Return it with its sign flipped where the bit is set."""
         return (self.bits ^ sign).number
 
 
@@ -214,19 +214,19 @@ class Ints:
 
     @property
     def odd(self) -> Mask:
-        """Say where the lowest bit is set."""
+        """Tell where the lowest bit is set."""
         text = f"trunc {self.builder.ints} {self.text} to {self.builder.masks}"
         return Mask(self.builder, self.builder.emit(text))
 
     @property
     def number(self) -> Floats:
-        """The floats that are stored so."""
+        """The floats with these bits."""
         text = f"bitcast {self.builder.ints} {self.text} to {self.builder.floats}"
         return Floats(self.builder, self.builder.emit(text))
 
 
 class Mask:
-    """Yes or no in lanes."""
+    """Bools in lanes."""
 
     __slots__ = ("builder", "text")
 
@@ -247,7 +247,7 @@ class Mask:
         return self._two("xor", "true" if self.builder.width == 1 else "splat (i1 true)")
 
     def pick(self, yes: Floats | float, no: Floats | float) -> Floats:
-        """Return `yes` where it is so, and `no` elsewhere."""
+        """Return `yes` where the mask is true, and `no` elsewhere."""
         builder = self.builder
         a, b = builder.number(yes).text, builder.number(no).text
         text = f"select {builder.masks} {self.text}, {builder.floats} {a}, {builder.floats} {b}"
@@ -255,7 +255,7 @@ class Mask:
 
     @property
     def sign(self) -> Ints:
-        """The bit of a minus sign where it is so, others 0."""
+        """The sign bit where the mask is true, otherwise 0."""
         return self.pick(-0.0, 0.0).bits
 
 
@@ -267,7 +267,7 @@ def fma(a: Floats, b: Floats | float, c: Floats | float) -> Floats:
 def polynomial(z: Floats, coefficients: Sequence[float]) -> Floats:
     """Return the polynomial of z with these coefficients, highest first.
 
-    A long one is two of z², so that one half need not wait for the other.
+    A long one is split into two in z², so that the halves are computed in parallel.
     """
     if len(coefficients) < 8:
         return _horner(z, coefficients)
@@ -284,10 +284,10 @@ def _horner(z: Floats, coefficients: Sequence[float]) -> Floats:
 
 
 def at_most(x: Floats, bound: Floats | float) -> Floats:
-    """Return x, or the bound where x is above it; what is no number stays so."""
+    """Return x, limited to the bound from above; nan stays nan."""
     return (x > bound).pick(bound, x)
 
 
 def at_least(x: Floats, bound: Floats | float) -> Floats:
-    """Return x, or the bound where x is below it; what is no number stays so."""
+    """Return x, limited to the bound from below; nan stays nan."""
     return (x < bound).pick(bound, x)

@@ -1,4 +1,4 @@
-"""The text of the vector functions that a kernel asks for."""
+"""The text of the vector functions that a kernel calls."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Text(NamedTuple):
 
 
 def symbol(name: str, width: int, kind: str) -> str:
-    """Return what the function for so many lanes is called.
+    """Return the name of the function for that many lanes.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def functions(wanted: Iterable[Wanted]) -> Text:
 
 
 def _enter(one: Wanted, texts: dict[str, str], declarations: set[str]) -> None:
-    """Enter a function, after what it calls."""
+    """Add a function after those that it calls."""
     name, width, kind = one
     key = symbol(*one)
     if key in texts:
@@ -135,7 +135,7 @@ def _usual(name: str, builder: MathBuilder) -> str:
 
 
 def _circular(name: str, builder: MathBuilder) -> str:
-    """Return the quick function: it calls the slow one if any lane is huge."""
+    """Return the fast function: it calls the slow one if any lane is huge."""
     x = Floats(builder, "%x")
     near = circular.OF_ANGLE[name](x, circular.near_angle(x)).text
     far = _any(builder, abs(x))
@@ -178,7 +178,7 @@ def _far(scalar: MathBuilder) -> str:
 
 
 def _each(builder: MathBuilder) -> str:
-    """Return the slow function of all lanes: those that are not huge keep what they have."""
+    """Return the slow function of all lanes: lanes that are not huge keep their value."""
     words = {
         "{many}": builder.floats,
         "{one}": builder.kind.name,

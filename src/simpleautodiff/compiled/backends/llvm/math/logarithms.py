@@ -51,7 +51,7 @@ def above(f: Floats, ratio: Floats) -> Floats:
 
 
 def with_ends(value: Floats, x: Floats) -> Floats:
-    """Return the logarithm of x, right where x is 0, infinite, negative or no number."""
+    """Return the logarithm of x, corrected where x is 0, infinite, negative or nan."""
     end = x.equals(0.0).pick(-inf, nan)
     return (x > 0.0).pick(x.equals(inf).pick(inf, value), end)
 
@@ -116,7 +116,7 @@ def softplus(x: Floats) -> Floats:
 
 
 def far(a: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return a, or the bound below which squares are floats; beyond it also 1.0 and a, else 0."""
+    """Return a, limited so that its square is finite; beyond the limit also 1.0 and a, else 0."""
     bound = 2.0**500 if a.builder.kind.bits == 64 else 2.0**60
     return at_most(a, bound), (a > bound).pick(1.0, 0.0), (a > bound).pick(a, 0.0)
 
@@ -156,7 +156,7 @@ def atanh(x: Floats) -> Floats:
 
 
 def log_pair(a: Floats) -> Pair:
-    """Return log(a), a ≥ 0, to about ten bits more than a float has, if it is finite."""
+    """Return log(a), a ≥ 0, with about ten bits more than a float, if it is finite."""
     k, m = split_any(a)
     s, s_low = _ratio(m)
     z, lost = exact_product(s, s)

@@ -29,7 +29,7 @@ def sqrt(x: Floats) -> Floats:
 
 
 def cbrt(x: Floats) -> Floats:
-    """Emit the cube root: x = 8**q m, and Newton's steps for the cube root of m."""
+    """Emit the cube root: x = 8**q m, and Newton steps for the cube root of m."""
     kind, a = x.builder.kind, abs(x)
     thirds = (kind.fraction + 2) // 3
     small = a < kind.least
@@ -51,7 +51,7 @@ def cbrt(x: Floats) -> Floats:
 
 
 def hypot(x: Floats, y: Floats) -> Floats:
-    """Emit √(x² + y²), scaled so that no square leaves the floats."""
+    """Emit √(x² + y²), scaled so that no square overflows."""
     kind, a, b = x.builder.kind, abs(x), abs(y)
     long, short = (b > a).pick(b, a), (b > a).pick(a, b)
     step = 2.0 ** (600 if kind.bits == 64 else 70)

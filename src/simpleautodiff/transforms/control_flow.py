@@ -1,8 +1,8 @@
-"""Control flow by functions, with the signatures of JAX: `scan`, `fori_loop`, `while_loop`, `cond`.
+"""Loops and branches as functions with JAX's signatures: `scan`, `fori_loop`, `while_loop`, `cond`.
 
-They are Python's `for`, `while` and `if`, so they are differentiated in every mode, to any order;
-`while_loop` in reverse mode, too. What they add is `checkpoint`: reverse mode then retains as many
-states of the loop as it says, by the binomial schedule of `transforms/snapshots`.
+They run Python's `for`, `while` and `if`, so they are differentiated in every mode, to any order;
+`while_loop` in reverse mode, too. What they add is `checkpoint`: reverse mode then retains only
+that many states of the loop, by the binomial schedule of `transforms/snapshots`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from simpleautodiff.core.level import plain, unwrapped
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.arguments import check_function
-from simpleautodiff.transforms.snapshots import Steps
+from simpleautodiff.transforms.snapshots import SteppedLoop
 from simpleautodiff.values.functions import shape
 from simpleautodiff.values.pytree import flatten, map_leaves, matching_leaves
 
@@ -45,9 +45,9 @@ def scan(
     length
         The number of steps; needed where there are no `xs`.
     reverse
-        Begin with the last x. Each y stands at the place of its x.
+        Begin with the last x. Each y has the index of its x.
     checkpoint
-        How many states reverse mode retains; all of them if it is not said.
+        How many states reverse mode retains; by default all of them.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def scan(
             )
         return _check_carry(made[0], init, "the carry of a scan"), made[1]
 
-    return Steps(step, count, None, checkpoint, places).run(init, xs)
+    return SteppedLoop(step, count, None, checkpoint, places).run(init, xs)
 
 
 def fori_loop(
@@ -86,7 +86,7 @@ def fori_loop(
 ) -> Any:
     """Compute ``val = body_fun(i, val)`` for i from `lower` to `upper` - 1.
 
-    With `checkpoint`, reverse mode retains so many states and computes the others again.
+    With `checkpoint`, reverse mode retains that many states and computes the others again.
 
     Examples
     --------
@@ -108,14 +108,14 @@ def fori_loop(
         made = body_fun(begin + k, state)
         return _check_carry(made, init_val, "the value of a fori_loop"), None
 
-    return Steps(step, max(0, end - begin), None, checkpoint).run(init_val, None)[0]
+    return SteppedLoop(step, max(0, end - begin), None, checkpoint).run(init_val, None)[0]
 
 
 def while_loop(cond_fun: F, body_fun: F, init_val: Any, *, checkpoint: int | None = None) -> Any:
     """Compute ``val = body_fun(val)`` as long as ``cond_fun(val)`` holds.
 
-    It can be reversed: the number of steps is that of the computation of the value. With
-    `checkpoint`, reverse mode retains so many states and computes the others again.
+    Reverse mode works, too: it takes as many steps as the loop did. With `checkpoint`, it retains
+    that many states and computes the others again.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def while_loop(cond_fun: F, body_fun: F, init_val: Any, *, checkpoint: int | Non
     def step(k: int, state: Any, x: None) -> tuple[Any, None]:
         return _check_carry(body_fun(state), init_val, "the value of a while_loop"), None
 
-    return Steps(step, None, cond_fun, checkpoint).run(init_val, None)[0]
+    return SteppedLoop(step, None, cond_fun, checkpoint).run(init_val, None)[0]
 
 
 def cond(pred: Any, true_fun: F, false_fun: F, *operands: Any) -> Any:
@@ -159,7 +159,7 @@ def _choose(pred: Any, yes: Any, no: Any) -> Any:
 
 
 def _count_steps(xs: Any, length: int | None) -> int:
-    """Return the common length of the arrays, or the one that was said."""
+    """Return the common length of the arrays, or `length` if there are none."""
     leaves = flatten(xs)[0] if xs is not None else []
     for leaf in leaves:
         if not shape(unwrapped(leaf)):
@@ -180,7 +180,7 @@ def _count_steps(xs: Any, length: int | None) -> int:
 
 
 def _check_carry(made: Any, init: Any, what: str) -> Any:
-    """Refuse a state that is not like the first one, as a loop that is compiled has to."""
+    """Refuse a state that differs in structure or shape from the first one."""
     leaves = matching_leaves(made, init, what)
     for leaf, first in zip(leaves, flatten(init)[0], strict=True):
         if shape(unwrapped(leaf)) != shape(unwrapped(first)):

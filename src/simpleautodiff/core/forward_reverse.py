@@ -1,7 +1,7 @@
-"""The paper's own interface to graphs typed by hand: `forward`, and `reverse` "in a similar way".
+"""The paper's interface to graphs typed by hand: `forward`, and `reverse` "in a similar way".
 
-Both find an order, sweep along it, and return the derivatives by node; the members
-`partial_derivative` of the whole graph say the same until the next sweep.
+Both find an order, sweep along it, and return the derivatives by node. Each node's
+`partial_derivative` holds the same number until the next sweep.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.linear import PartialAdjoint
-from simpleautodiff.core.node import Hand, Node, not_by_hand
-from simpleautodiff.core.order import check_node, connected, execution_order, topological_order
+from simpleautodiff.core.node import Hand, Node, not_by_hand_error
+from simpleautodiff.core.order import check_node, execution_order, find_connected, topological_order
 from simpleautodiff.core.sweep import accumulate, forward_sweep, reverse_sweep
 from simpleautodiff.errors import ArgumentError, RuleError, TraceError
 from simpleautodiff.values.functions import check_value
 
-_EXACT = (int, float, complex, Fraction)  # not numbers whose precision depends on a context
+_FIXED_PRECISION = (int, float, complex, Fraction)  # excludes context-dependent types
 
 
 class Sweep(dict[Node, Any]):
-    """The result of a sweep: derivatives by node; a node that was not reached has 0."""
+    """The result of a sweep: a derivative for each node, 0 for a node that was not reached."""
 
     def __missing__(self, node: Node) -> Any:
         if not isinstance(node, Node):
@@ -30,7 +30,7 @@ class Sweep(dict[Node, Any]):
         return 0
 
     def get(self, node: Node, default: Any = 0) -> Any:
-        """Return the derivative of a node; 0, or `default`, if it was not reached."""
+        """Return the derivative of a node; `default`, or 0, if the sweep did not reach it."""
         return super().get(node, default)
 
 
@@ -126,7 +126,7 @@ def _check_seeds(root: Roots, seed: Any) -> dict[Node, Any]:
     seeds: dict[Node, Any] = {}
     for node, number in given:
         if not isinstance(check_node(node).level, Hand):
-            raise not_by_hand("derivatives of its own: use grad, jvp or vjp")
+            raise not_by_hand_error("derivatives of its own: use grad, jvp or vjp")
         if node.level is not given[0][0].level:
             raise ArgumentError("the nodes a sweep starts from belong to different graphs")
         if isinstance(number, Node) and isinstance(number.level, Hand):
@@ -138,7 +138,7 @@ def _check_seeds(root: Roots, seed: Any) -> dict[Node, Any]:
 
 
 def check_unchanged(order: list[Node]) -> list[Node]:
-    """Return an order; refuse it if a value was edited after a node had been computed from it."""
+    """Return an order; refuse it if a value was edited after other nodes were computed from it."""
     for node in order:
         primitive = node.primitive
         if primitive is None:
@@ -148,13 +148,13 @@ def check_unchanged(order: list[Node]) -> list[Node]:
                 f"{node!r} was made by hand without its derivatives; say "
                 "node.grad_wrt_parents = [...] after making it"
             )
-        if not primitive.listed or type(node.value) not in _EXACT:
+        if not primitive.listed or type(node.value) not in _FIXED_PRECISION:
             continue
         values = node.values()
         try:
             value = primitive.compute(*values)
         except (ArithmeticError, ValueError, TypeError):
-            continue  # it became inf or nan, with a warning, when it was made
+            continue  # its value became inf or nan, with a warning, when the node was made
         if value is not node.value and value != node.value and value == value:
             raise TraceError(
                 f"{primitive.call(values)} is {value!r}, but its node holds {node.value!r}: a "
@@ -164,9 +164,9 @@ def check_unchanged(order: list[Node]) -> list[Node]:
 
 
 def remember(sweep: Sweep, order: Sequence[Node]) -> None:
-    """Write what a sweep has found into the whole graph; what it has not reached has 0."""
+    """Store the results of a sweep in the nodes of the whole graph; 0 where it did not reach."""
     for node, derivative in sweep.items():
         if isinstance(derivative, PartialAdjoint):
             sweep[node] = derivative.filled()
-    for node in connected(order):
+    for node in find_connected(order):
         node.partial_derivative = sweep.get(node, 0)

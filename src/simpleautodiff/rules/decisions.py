@@ -1,6 +1,7 @@
-"""What code asks of numbers to go its way by the answer: indices that sort, the largest element.
+"""Note decisions that depend on values: the order that sorts, the position of the maximum.
 
-A tape that is written as code asks again, and refuses numbers that answer otherwise.
+A tape that is translated into source code repeats each of them; the generated code refuses numbers
+for which a decision comes out differently.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from simpleautodiff.values.pytree import flatten
 
 
 def find_written_level(*values: Any) -> Any:
-    """Return the tape that is written as code, to which a value belongs, if there is one."""
+    """Return the tape to be translated into source code that a value belongs to, if any."""
     for leaf in flatten(values)[0]:
         x = unwrapped(leaf)
         if hasattr(x, "decide") and x.level is not None:
-            return x.level  # of a condition
+            return x.level  # x is a condition
         while isinstance(x, Traced):
             if getattr(x.level, "written", False):
                 return x.level
@@ -25,8 +26,8 @@ def find_written_level(*values: Any) -> Any:
     return None
 
 
-def askable(x: Any) -> Any:
-    """Return what conditions are asked of: a plain number, or a node on a tape that is written."""
+def as_operand(x: Any) -> Any:
+    """Return x as the operand of a condition: its plain number, or its node on such a tape."""
     level = find_written_level(x)
     if level is None:
         return plain(x)
@@ -36,7 +37,7 @@ def askable(x: Any) -> Any:
 
 
 def note_answer(answer: Any, function: Function, *args: Any, **kwargs: Any) -> Any:
-    """Return the answer of NumPy's `function` at the plain values of its arguments, and note it."""
+    """Note what NumPy's `function` answered for the plain values of its arguments; return it."""
     level = find_written_level(args, kwargs)
     if level is not None:
         level.note_call(answer, function, args, kwargs)
@@ -44,6 +45,6 @@ def note_answer(answer: Any, function: Function, *args: Any, **kwargs: Any) -> A
 
 
 def note_decision(condition: Any) -> None:
-    """Note that plain numbers are chosen by a condition on an array."""
+    """Note that a condition on an array decides between plain numbers."""
     if find_written_level(condition) is not None:
         condition.decide()
