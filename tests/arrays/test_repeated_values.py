@@ -7,6 +7,7 @@ the divided differences of g (Daleckii and Krein); for equal values these are it
 import mpmath
 import numpy as np
 import pytest
+import scipy.linalg
 
 import simpleautodiff as ad
 
@@ -307,3 +308,18 @@ def test_an_element_that_is_0_does_not_depend_on_the_basis(scale):
     off = np.array([[0.0, 1.0], [1.0, 0.0]])
     np.testing.assert_allclose(ad.grad(inverse_root)(a), slope * off, rtol=1e-13)
     np.testing.assert_allclose(ad.jvp(inverse_root, (a,), (off,))[1], 2 * slope, rtol=1e-13)
+
+
+def test_a_function_of_a_matrix_whose_vectors_are_not_orthogonal():
+    basis = np.array([[2.0, 1, 0], [0, 1, 1], [1, 0, 3]])
+    a = basis @ np.diag([1.0, 2, 2]) @ np.linalg.inv(basis)
+    weights = np.arange(9.0).reshape(3, 3) - 3
+
+    def f(a):
+        w, v = np.linalg.eig(a)
+        return np.real(np.sum(((v * np.exp(w)) @ np.linalg.inv(v)) * weights))
+
+    expected = scipy.linalg.expm_frechet(a.T, weights)[1]
+    np.testing.assert_allclose(ad.grad(f)(a), expected, rtol=1e-11, atol=1e-11)
+    along = ad.jvp(f, (a,), (weights,))[1]
+    np.testing.assert_allclose(along, np.sum(expected * weights), rtol=1e-11)

@@ -11,6 +11,11 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff import Node, forward, grad, reverse
+from simpleautodiff.core import forward_reverse as graphs
+from simpleautodiff.core.engine import Engine
+from simpleautodiff.core.linear import ZERO, PartialAdjoint, plus
+from simpleautodiff.core.order import topological_order
+from simpleautodiff.program.node_names import label_of
 
 
 def test_nested_graphs_typed_by_hand():
@@ -126,3 +131,82 @@ def test_a_graph_typed_by_hand_inside_a_derivative_lies_above_it():
 
     assert ad.grad(f)(3.0) == 6.0
     assert ad.jvp(f, (3.0,), (1.0,))[1] == 6.0
+
+
+# What the core does by itself, without those who build on it. -------------------------------------
+
+
+def test_seeds_are_one_and_have_the_shape_of_their_values():
+    x = Node(np.array([1.0, 2.0]))
+    y = ad.sin(x)
+    for sweep, root in ((graphs.forward(x), x), (graphs.reverse(y), y)):
+        np.testing.assert_array_equal(sweep[root], [1.0, 1.0])
+    x = Node(3.0)
+    y = x * x
+    assert graphs.forward(x)[y] == graphs.reverse(y)[x] == 6.0
+    assert graphs.forward(x, 2)[y] == graphs.reverse(y, 2)[x] == 12.0
+
+
+class Half(PartialAdjoint):
+    """An adjoint of which not everything exists: it must be asked to add others."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __add__(self, other):
+        return Half(self.array + getattr(other, "array", other))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "total"), [(2.0, Half(3.0), 5.0), (Half(3.0), 2.0, 5.0), (Half(1.0), Half(3.0), 4.0)]
+)
+def test_a_sum_with_an_adjoint_of_which_not_everything_exists(a, b, total):
+    assert plus(a, b).array == total
+    assert plus(a, ZERO) is plus(ZERO, a) is a
+    assert plus(b, ZERO) is plus(ZERO, b) is b
+
+
+def test_what_is_partly_zero_and_what_is_not_are_added_in_either_order():
+    choice = lambda x: np.sum(np.maximum(x, 0.0) * 2 + x * x)
+    other = lambda x: np.sum(x * x + np.maximum(x, 0.0) * 2)
+    for f in (choice, other):
+        np.testing.assert_array_equal(grad(f)(np.array([-3.0, 5.0])), [-6.0, 12.0])
+
+
+def test_nodes_of_a_differentiated_function_are_in_no_order_of_children():
+    def f(x):
+        with pytest.raises(ad.TraceError, match="keeps no list of children"):
+            topological_order(x)
+        return x * x
+
+    assert grad(f)(2.0) == 4.0
+
+
+def test_a_node_is_what_it_is_stated_to_be():
+    x = Node(2.0)
+    assert Node(7.0, (), "given").operator == "given"
+    assert Node(7.0, (), "given").primitive is not None
+    assert Node(7.0, [x]).primitive is not None
+    assert Node(7.0).primitive is None
+    assert label_of(Node(2.0, name="alpha")) == "alpha"
+
+
+def test_dead_children_are_swept_out_when_their_list_has_doubled():
+    x, lengths = Node(1.0), []
+    for _ in range(20):
+        ad.sin(x)
+        lengths.append(len(x.index) if isinstance(x.index, list) else 1)
+    assert lengths == [*range(1, 9), *range(1, 9), *range(1, 5)]
+    kept = [ad.sin(x) for _ in range(9)]
+    lengths = []
+    for _ in range(20):
+        ad.sin(x)
+        lengths.append(len(x.index))
+    assert max(lengths) == 2 * len(kept)
+    assert len(x.child_nodes) == len(kept) == 9
+
+
+def test_before_any_sweep_nothing_has_a_derivative():
+    assert Engine().unswept(None) == 0  # what the core says where nobody explains
+    with pytest.raises(ad.TraceError, match="no partial derivative before a sweep"):
+        Node(2.0).partial_derivative

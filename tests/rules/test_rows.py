@@ -468,6 +468,7 @@ def test_nan_and_inf_give_what_numpy_gives(row, ufunc, x):
     np.testing.assert_equal(value, expected)
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")
 @pytest.mark.parametrize("name", ["floor", "ceil", "trunc", "rint", "fix", "around", "round"])
 def test_whole_numbers_are_numpys_to_the_sign_of_zero(name):
     function = getattr(np, name)

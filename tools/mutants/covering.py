@@ -40,16 +40,21 @@ class _Lines:
 
     def __init__(self) -> None:
         self.seen: dict[str, int] = {}
-        watching = sys.monitoring
-        watching.use_tool_id(watching.COVERAGE_ID, "mutants")
-        watching.register_callback(watching.COVERAGE_ID, watching.events.LINE, self._see)
-        watching.set_events(watching.COVERAGE_ID, watching.events.LINE)
+        self.disable = sys.monitoring.DISABLE
+        tool, events = sys.monitoring.COVERAGE_ID, sys.monitoring.events
+        sys.monitoring.use_tool_id(tool, "mutants")
+        sys.monitoring.register_callback(tool, events.LINE, self._see)
+        sys.monitoring.register_callback(tool, events.PY_START, self._see_start)
+        sys.monitoring.set_events(tool, events.LINE | events.PY_START)
 
     def _see(self, code: CodeType, line: int) -> object:
         name = code.co_filename
         if PACKAGE and name.startswith(PACKAGE):  # no global name is left when Python ends
             self.seen[name] = self.seen.get(name, 0) | 1 << line
-        return sys.monitoring.DISABLE
+        return self.disable
+
+    def _see_start(self, code: CodeType, _offset: int) -> object:
+        return self._see(code, code.co_firstlineno)  # a lambda on one line has no line of its own
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:

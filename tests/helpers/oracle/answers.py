@@ -375,7 +375,8 @@ def can_compare(program, way):
     if way != "fast" and program.wild and used & KINKS_OF_SQUARES and used & SQUARES:
         return False
     overflows = "huge times" in used and has_huge(program)  # Σ c x may become c Σ x
-    return way in EXACT or not (has_subnormals(program) or overflows)
+    signs = "plus zero" in used  # x + 0.0 becomes x, which may be -0.0
+    return way in EXACT or not (has_subnormals(program) or overflows or signs)
 
 
 def has_huge(program):
