@@ -18,7 +18,7 @@ def out(capsys, *arguments):
 @pytest.mark.parametrize(
     ("format", "pieces"),
     [
-        ("markdown", ["**Values**", "**Graph**", "v5 = v4 - v3"]),
+        ("markdown", ["**Values**", "**Graph**", "v5 = v4 − v3"]),
         ("latex", [r"\documentclass", r"\begin{tabular}", r"\begin{tikzpicture}"]),
         ("html", ["<!doctype html>", "<caption>Values</caption>", "<svg", "In words"]),
         ("svg", ["<svg"]),

@@ -114,6 +114,23 @@ def test_objects_of_python_and_numpy_are_found_by_name():
     assert pointer(code.address("kind"))() == id(float)
 
 
+ALONE = """
+import sys
+from simpleautodiff.compiled.native.external_symbols import addresses
+assert all(addresses(["dgemm", "dpotrf"]).values())
+assert "scipy.linalg" not in sys.modules
+import scipy.linalg
+assert scipy.linalg.cython_blas.__name__ == "scipy.linalg.cython_blas"
+assert sys.modules["scipy.linalg.cython_lapack"] is scipy.linalg.cython_lapack
+assert scipy.linalg.solve([[2.0]], [4.0])[0] == 2.0
+"""
+
+
+def test_blas_is_loaded_without_the_whole_package_which_can_be_imported_later():
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_blas_and_lapack_are_those_of_scipy():
     text = """
 declare double @ddot(ptr, ptr, ptr, ptr, ptr)

@@ -123,3 +123,25 @@ def test_pieces_with_a_number_of_each_example():
 
     xs, ws = np.array([[1.0, -2.0, 3.0], [-3.0, 4.0, 5.0]]), np.array([2.0, 3.0])
     np.testing.assert_array_equal(ad.vmap(f)(xs, ws), [2 + 2 + 6, 3 + 12 + 15])
+
+
+def test_a_call_begins_with_the_path_of_the_last_one():
+    def steps(x):
+        count = 0
+        while x > 1.0:
+            x, count = x / 2, count + 1
+        return x + count
+
+    jitted = ad.jit(steps)
+    for x in (3.0, 3.0, 9.0, 9.0, 20.0, 20.0):
+        jitted(x)
+    (found,) = jitted.function.known.values()
+    paths = found.paths()
+    assert len(paths) == 3
+    for x in (20.0, 20.5, 9.0, 3.0, 0.5, 21.0, 8.5):
+        assert jitted(x) == steps(x)
+    before = [path.program.calls for path in paths]
+    jitted(10.0)
+    jitted(11.0)
+    after = [path.program.calls for path in paths]
+    assert sum(after) - sum(before) == 2  # the first path is not tried before it

@@ -40,12 +40,8 @@ needs_node = pytest.mark.skipif(not shutil.which("node"), reason="needs node, fo
 def script(text, data=None):
     """Run JavaScript after that of the page and return what it prints."""
     done = subprocess.run(
-        [
-            "node",
-            "-e",
-            f"{read_scripts()}\nconst data = JSON.parse(require('fs').readFileSync(0));{text}",
-        ],
-        input=json.dumps(data),
+        ["node", "-"],
+        input=f"{read_scripts()}\nconst data = {json.dumps(data)};\n{text}",
         capture_output=True,
         text=True,
         check=True,
@@ -922,17 +918,19 @@ def test_every_file_of_the_page_is_there():
 
 
 @pytest.mark.parametrize(
-    ("f", "guards", "live"),
+    ("f", "guards", "conditions"),
     [
-        (lambda x: ad.where(x < 1, 4.0, x * x), 0, False),
-        (lambda x: x * x if x > 0 else -x, 1, True),
-        (lambda x: np.where(x > 1.0, x, 2.0) if x < 3 else -x, 1, False),
+        (lambda x: ad.where(x < 1, 4.0, x * x), 0, 1),
+        (lambda x: x * x if x > 0 else -x, 1, 0),
+        (lambda x: np.where(x > 1.0, x, 2.0) if x < 3 else -x, 1, 1),
+        (lambda x: np.where(x > 1.0, x, 2 * x), 0, 1),
     ],
 )
-def test_a_function_that_compares_brings_what_it_asks(f, guards, live):
+def test_a_function_that_compares_brings_what_it_asks(f, guards, conditions):
     doc = make_document(ad.trace(f, 2.0))
     assert len(doc["kernel"]["guards"]) == guards
-    assert doc["live"] == live  # what `where` has chosen stands in no formula
+    assert len(doc["kernel"]["outputs"]) == conditions
+    assert doc["live"]
     assert not doc["why"]
 
 
@@ -940,7 +938,7 @@ def test_a_function_that_compares_brings_what_it_asks(f, guards, live):
     ("f", "x"),
     [
         (lambda x: x * x if x > 0 else -x, np.float32(2.0)),
-        (lambda x: np.where(x > 1.0, x, 2 * x), 2.0),  # elsewhere the sweep has other steps
+        (lambda x: np.where(x > 1.0, x, 2 * x), np.float32(2.0)),
     ],
 )
 def test_comparisons_that_cannot_be_followed_are_the_reason_for_no_sliders(f, x):

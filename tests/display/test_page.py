@@ -209,15 +209,17 @@ def test_a_formula_is_typeset(tab, tmp_path, text, parts):
 def test_play_goes_through_all_phases_and_begins_again(tab, tmp_path):
     open_page(tab, tmp_path, "x*x", 3.0)
     tab.select_option("[aria-label=Speed]", "8")
+    tab.evaluate(
+        """() => {
+            const root = document.querySelector(".explorer");
+            window.seen = [root.dataset.phase];
+            new MutationObserver(() => window.seen.push(root.dataset.phase))
+                .observe(root, { attributeFilter: ["data-phase"] });
+        }"""
+    )
     tab.keyboard.press(" ")
-    seen = []
-    for _ in range(100):
-        name = where(tab)[0]
-        if not seen or seen[-1] != name:
-            seen.append(name)
-        if tab.locator("[aria-label=Play]").count():
-            break
-        tab.wait_for_timeout(60)
+    tab.wait_for_selector("[aria-label=Play]", timeout=120_000)
+    seen = tab.evaluate("() => window.seen.filter((name, i, all) => name !== all[i - 1])")
     assert seen == PHASES
     assert position(tab)[0] == position(tab)[1]
     tab.keyboard.press(" ")

@@ -159,3 +159,13 @@ def test_pulling_back_twice_gives_the_same():
     (first,), (second,) = pullback(seed), pullback(seed)
     np.testing.assert_array_equal(first, second)
     np.testing.assert_array_equal(seed, WEIGHTS[:6])
+
+
+def test_a_primitive_of_a_user_may_have_the_name_of_a_row():
+    @ad.primitive(lambda v, x, y: 3 * x**2 * y, lambda v, x, y: x**3)
+    def mul(x, y):
+        return x**3 * y
+
+    expected = (3 * X**2 * 2 * X, 2 * X**3)
+    found = ad.grad(lambda x, y: np.sum(mul(x, 2 * y)), (0, 1))(X, X)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
+from itertools import islice
 from types import BuiltinFunctionType, FunctionType, ModuleType, TracebackType
 from typing import Any
 from weakref import ref
@@ -34,7 +35,7 @@ Namespace = dict[str, Any]
 _LIKE = (np.array, np.full)  # they dispatch on `like=` only
 _OF_SEVERAL = (np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack)
 _AS_IT_IS = (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
-_CONVERTING = {*_LIKE, *_AS_IT_IS, np.fromiter}
+_CONVERTING = {*_LIKE, *_AS_IT_IS}
 _MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1D.")  # in SciPy
 _IGNORED = {"order", "copy", "subok", "device", "like"}
 _COMPATIBLE = "array_api_compat.numpy"  # a module of SciPy that wraps NumPy's functions
@@ -89,14 +90,12 @@ def _takes_plain_arrays(module: Any) -> bool:
 def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function of NumPy, with lists of nodes joined and its result writable."""
     if function is np.fromiter:
-        args = (list(args[0]), *args[1:])
+        return _join_numbers(*args, **kwargs)
     if function in _CONVERTING and (has_node(args) or has_node(kwargs.values())):
         given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
-        if function is np.fromiter:
-            return _join_numbers(*args, **given)
-        return (
-            FUNCTIONS[function](*args, **given) if function in _LIKE else _convert(*args, **given)
-        )
+        if function in _LIKE and kwargs.get("copy", True):
+            return FUNCTIONS[function](*args, **given)
+        return _convert(*args, **given)
     try:
         return function(*args, **kwargs)
     except (LostDerivativeError, TypeError, ValueError):
@@ -107,9 +106,12 @@ def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return function(*map(join, args), **joined)
 
 
-def _join_numbers(numbers: list[Any], dtype: Any = None, count: int = -1) -> Any:
-    """Return the nodes that np.fromiter was given as an array."""
-    return FUNCTIONS[np.array](numbers if count < 0 else numbers[:count], dtype)
+def _join_numbers(numbers: Any, dtype: Any, count: int = -1, **_: Any) -> Any:
+    """Do what np.fromiter does; nodes that are yielded become an array."""
+    numbers = list(numbers) if count < 0 else list(islice(numbers, count))
+    if has_node(numbers):
+        return FUNCTIONS[np.array](numbers, dtype)
+    return np.fromiter(numbers, dtype, count)
 
 
 def _convert(a: Any, dtype: Any = None) -> Any:
@@ -239,7 +241,7 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
                 raise
             new = _find_modules(other.__traceback__, namespaces)
             if isinstance(other, AutodiffError) and _find_line(other) != _find_line(error):
-                in_the_way = other  # the first line has been answered
+                in_the_way = other  # the first error is gone; report this one
         else:
             _remember(code, namespaces)
             return result
@@ -247,7 +249,7 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
 
 
 def _find_line(error: BaseException) -> tuple[Any, int] | None:
-    """Return where the user's code was when an error was raised: its code, and the line."""
+    """Return the code object and the line of the user's code at which an error was raised."""
     traceback, line = error.__traceback__, None
     while traceback is not None:
         if is_user_frame(traceback.tb_frame):

@@ -31,7 +31,7 @@ Function = Callable[..., Any]
 FUNCTIONS: dict[Any, Function] = {}
 SPECIAL_UFUNCS: dict[str, Function] = {}  # by name, as scipy.special may not be loaded
 IN_PLACE_FUNCTIONS: dict[Any, Function] = {}  # functions that write into their first argument
-METHOD_NAMES = (  # methods of arrays that do what the function of the same name does
+METHOD_NAMES = (  # array methods that do what the function of the same name does
     *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
     *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "round"),
     *("argmax", "argmin", "argsort", "argpartition", "any", "all", "nonzero", "searchsorted"),

@@ -31,7 +31,7 @@ from simpleautodiff.program.written_numbers import use_digits
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run one command; of a constant, there is nothing to show but that its derivatives are 0."""
+    """Run one command; for a constant formula, say only that its derivatives are 0."""
     try:
         with use_digits(getattr(options, "digits", None)):
             _COMMANDS[options.command](options)

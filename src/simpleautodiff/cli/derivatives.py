@@ -74,7 +74,7 @@ def write_label(problem: Problem, names: Sequence[str]) -> str:
 
 
 def derive_problem(problem: Problem, wrt: str, order: int) -> Problem:
-    """Return the problem of explaining a derivative, which is a function like any other."""
+    """Turn the derivative of a problem into a problem of its own, to be explained as any other."""
     place = problem.index(wrt)
     function = problem.function
     for _ in range(order):

@@ -135,7 +135,7 @@ def graph(shown: RecordedProblem, format: str, show: str | None = None) -> str:
 
 
 def save_graph(shown: RecordedProblem, format: str, output: str | None, show: str | None) -> None:
-    """Write the graph to a file that is no text."""
+    """Write the graph to a PDF or PNG file."""
     if output in (None, "-"):
         raise FormulaError(f"--format {format} is no text: name a file, --output graph.{format}")
     shown.figure(show).save(output)

@@ -158,7 +158,7 @@ def warn(messages: Iterable[str], file: str = "") -> None:
 
 
 def note(message: str) -> None:
-    """Write a note, which does not keep anything from being done."""
+    """Write a note to standard error; the command goes on."""
     _say(_wrap_message(f"note: {message}"))
 
 

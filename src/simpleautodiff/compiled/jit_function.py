@@ -160,7 +160,7 @@ class JitFunction:
         if found.root is None:
             return self._run_and_record(found, described, args, kwargs, None)
         inputs = described.inputs
-        if found.last is not None:  # calls one after another mostly go one way
+        if found.last is not None:  # consecutive calls mostly take the same path
             path, tried = self._follow_guards(found, found.last, inputs, out)
             if tried is not None and tried[0] == 0:
                 found.last = path
@@ -177,9 +177,9 @@ class JitFunction:
     def _follow_guards(
         self, found: Specialization, path: Path, inputs: list[Any], out: Any
     ) -> tuple[Path, tuple[int, list[Any]] | None]:
-        """Run a program, and where a guard fails that of the path that goes on there.
+        """Run a program; if a guard fails, run that of the path that continues there.
 
-        Return the last path and what it gave: the number of a guard that fails, or 0, and results.
+        Return the last path and its results: the number of a guard that fails, or 0, and outputs.
         """
         while True:
             if path.unconfirmed is not None and not self._confirm(found, path):

@@ -123,38 +123,27 @@ class Level:
 def apply(primitive: Primitive, *args: Any) -> Any:
     """Run one primitive on nodes and numbers, on the highest level among them."""
     if len(args) != primitive.arity:
-        raise ArgumentError(
-            f"{primitive.name} takes {primitive.arity} argument"
-            f"{'s' * (primitive.arity != 1)}, got {len(args)}{cite_line()}"
-        )
+        wanted = f"{primitive.arity} argument{'s' * (primitive.arity != 1)}"
+        raise ArgumentError(f"{primitive.name} takes {wanted}, got {len(args)}{cite_line()}")
     level: Level | None = None
     for i, arg in enumerate(args):
-        if isinstance(arg, Traced) and not issubclass(type(arg), Written):
-            if level is None or arg.level.number > level.number:
-                level = arg.level
-        elif not isinstance(arg, (int, float)):
+        for part in arg if type(arg) is tuple else (arg,):  # an index has several
+            is_traced = isinstance(part, Traced) and not issubclass(type(part), Written)
+            if is_traced and (level is None or part.level.number > level.number):
+                level = part.level
+        if issubclass(type(arg), Written) or not isinstance(arg, (Traced, int, float)):
             setting = i in primitive.settings
             argument = as_argument(unwrapped(arg), setting)
             if argument is not arg:
                 return apply(primitive, *args[:i], argument, *args[i + 1 :])
             if not setting:
                 check_value(arg, f"argument {i + 1} of {primitive.name}")
-            elif type(arg) is tuple:
-                level = _highest(arg, level)
     if level is None:
         return evaluate(primitive, args)
     result = level.run(primitive, args)
     if primitive in WATCHERS:
         WATCHERS[primitive](result, args)
     return result
-
-
-def _highest(index: tuple[Any, ...], level: Level | None) -> Level | None:
-    """Return the higher of a level and the levels of the parts of an index."""
-    for part in index:
-        if isinstance(part, Traced) and (level is None or part.level.number > level.number):
-            level = part.level
-    return level
 
 
 def evaluate(primitive: Primitive, args: Args) -> Any:

@@ -82,7 +82,7 @@ def eliminate(
     >>> import simpleautodiff as ad
     >>> print(ad.eliminate(lambda x1, x2: ad.log(x1) * x2, 2.0, 5.0))
     Elimination of 2 vertices
-
+    <BLANKLINE>
     eliminated  edge     chain rule         in numbers  value
     ─────────────────────────────────────────────────────────
     v1          ∂v2/∂x1  ∂v2/∂v1 × ∂v1/∂x1  5 × 0.5     2.5

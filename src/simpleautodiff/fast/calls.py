@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.level import REFUSED, WATCHERS, Written, apply, unwrapped
+from simpleautodiff.core.level import REFUSED, WATCHERS, Traced, Written, apply, unwrapped
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive, values_read
 from simpleautodiff.fast.direct_pulls import enter
@@ -139,7 +139,7 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
         for setting in args[1:]:
             kind = type(setting)
             if kind not in IMMUTABLE:
-                if kind not in SETTINGS:
+                if kind not in SETTINGS or (kind is tuple and _has_traced(setting)):
                     return apply(primitive, *args)
                 fixed = fixed and kind is tuple and IMMUTABLE.issuperset(map(type, setting))
         try:
@@ -162,8 +162,13 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
     return wrapping
 
 
+def _has_traced(index: tuple[Any, ...]) -> bool:
+    """Tell whether an index has a part that a transformation computes with."""
+    return any([isinstance(part, Traced) for part in index])
+
+
 def _is_opaque(x: Any) -> bool:
-    """Tell whether a number is one that a batch or a program being recorded computes with."""
+    """Tell whether a number belongs to a batch, or to a program that is being recorded."""
     return type(x) is not Node and getattr(type(x), "opaque", False)
 
 

@@ -273,7 +273,13 @@ ROWS: set[Primitive | None] = {None}  # the library's own rows, without users' p
 
 
 def enter(primitive: Primitive) -> None:
-    """Register how adjoints are pulled back through a row of the library."""
+    """Register how adjoints are pulled back through a row of the library, if it is one.
+
+    Its rows are listed, or can be restated, as those for any number of arguments can. A user's own
+    primitive is neither, and may have the name of a row.
+    """
+    if not primitive.listed and primitive.restate is None:
+        return
     ROWS.add(primitive)
     if primitive.name in _BY_NAME:
         PULLS[primitive] = _BY_NAME[primitive.name]

@@ -220,7 +220,7 @@ def exercise(
     blanks: float = 0.5,
     names: Sequence[str] | None = None,
 ) -> Exercise:
-    """Make a table with blanks of any function, or of a formula, at a point.
+    """Make a table with blanks from any function or formula at a point.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def exercise(
 
 
 def graph_of(program: Program) -> Graph:
-    """Return a traced program as a graph of the bank's kind."""
+    """Return a traced program as a graph like those of the grader's bank."""
     inputs = tuple((s.name, s.value) for s in program.steps if not s.operator)
     if any(not isinstance(value, (int, float, Fraction)) for _, value in inputs):
         raise ArgumentError("an exercise is about numbers; give ints, floats or Fractions")
@@ -332,7 +332,7 @@ def order_mistake(graph: Graph, root: str, answer: Sequence[str]) -> str:
 
 
 def read_answer(text: str) -> Any:
-    """Read a number as it was typed: 11/2, 5.5, cos(5); None if it is none.
+    """Read a number as it was typed: 11/2, 5.5, cos(5); None if it is not a number.
 
     Examples
     --------

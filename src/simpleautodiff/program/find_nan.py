@@ -1,4 +1,4 @@
-"""Find where a nan or an inf began, and where a derivative was a choice, after the fact.
+"""Find where a nan or an inf first appeared, and where a derivative was chosen by convention.
 
 The function is run once more, as a program whose steps know their source lines; its values, and
 then the products of its reverse sweep, are searched in the order in which they arise.
@@ -237,7 +237,7 @@ def _largest(*values: Any) -> float:
 
 
 def find_kinks(f: Callable[..., Any]) -> Callable[..., list[KinkMet]]:
-    """Return a function that lists every step of `f` whose derivative was a choice.
+    """Return a function that lists every step of `f` whose derivative is a convention.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from typing import Any
 
 from simpleautodiff.core.level import apply
 from simpleautodiff.errors import FormulaError
-from simpleautodiff.program.formula_hints import MEANINGS, REFUSALS, SPELLINGS
+from simpleautodiff.program.formula_hints import MEANINGS, REFUSALS, SPELLINGS, simplify_message
 from simpleautodiff.rules.row import TABLE
 
 MAX_CHARACTERS = 10_000
@@ -203,7 +203,7 @@ class _Reader:
         return body
 
     def _explain_syntax_error(self, error: SyntaxError) -> FormulaError:
-        message = f"{_simplify_message(error.msg)}{_hint(self.text)}"
+        message = f"{simplify_message(error.msg)}{_hint(self.text)}"
         line, column = error.lineno or 1, (error.offset or 1) - 1
         if message == "invalid syntax" and column >= len(self.text):
             message = "something is missing at the end"
@@ -389,15 +389,6 @@ class _Reader:
         start = max(0, column - 40)
         shown = lines[min(lineno, len(lines)) - 1][start : start + 72].replace("\t", " ")
         return FormulaError(f"{message}\n  {shown}\n  {' ' * (column - start)}^")
-
-
-def _simplify_message(message: str) -> str:
-    """Return the message of Python's parser without its guesses at what was meant."""
-    if "integer" in message and "limit" in message:
-        return "the number is too large"
-    if message.startswith("cannot assign"):
-        return "only a name can stand before ="
-    return message.split(". ")[0]
 
 
 def _hint(text: str) -> str:

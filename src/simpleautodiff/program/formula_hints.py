@@ -64,3 +64,12 @@ REFUSALS: dict[type[ast.AST], str] = {
     ast.BinOp: "this operator is not read",
     ast.UnaryOp: "this operator is not read",
 }
+
+
+def simplify_message(message: str) -> str:
+    """Return the message of Python's parser without its guesses at what was meant."""
+    if "integer" in message and "limit" in message:
+        return "the number is too large"
+    if message.startswith("cannot assign"):
+        return "only a name can stand before ="
+    return message.split(". ")[0]

@@ -426,5 +426,5 @@ def _free_result(program: Program) -> str:
 
 
 def sweeps_all_elements(program: Program, wrt: str) -> bool:
-    """Tell whether a sweep is from all elements of an array at once, as none was selected."""
+    """Tell whether a sweep starts from all elements of an array, because none was selected."""
     return any(name == wrt and shape_of(node.value) for node, name in program.names.items())

@@ -17,7 +17,7 @@ _MAKERS: Any = {"einsum": make_einsum, "concatenate": make_concatenate}  # a row
 
 
 class SavedNode(NamedTuple):
-    """One step: the name of its row, its arguments, of which those that are nodes by place."""
+    """One step: the name of its primitive, and its arguments; a node is given by its position."""
 
     row: str
     args: tuple[Any, ...]

@@ -13,7 +13,7 @@ from simpleautodiff.program.program import Program, output_names
 
 
 class GraphFunction:
-    """What a node was computed by, as a function of the inputs of its graph.
+    """The computation of a node, as a function of the inputs of its graph.
 
     Examples
     --------

@@ -26,7 +26,7 @@ _DECLARED = stop_gradient.primitive  # type: ignore[attr-defined]  # its slope i
 
 
 class UntestedError(Exception):
-    """A rule cannot be compared with differences at this point: why."""
+    """A rule cannot be compared with differences at this point; the message says why."""
 
 
 def blame(f: Callable[..., Any], *args: Any, order: int = 1) -> str:

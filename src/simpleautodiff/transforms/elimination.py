@@ -26,7 +26,7 @@ from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_complex
 
 ORDERS = ("markowitz", "forward", "reverse")
-_SAME = None  # what an edge carries from a node to the result that it is
+_SAME = None  # the edge from a node to the result that it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def _eliminate_cheapest(graph: EliminationGraph) -> Iterator[EliminationStep]:
     while left:
         price, v = heapq.heappop(waiting)
         if v not in left or price != graph.count_paths(v):
-            continue  # its price has changed, and is in the heap as well
+            continue  # outdated: the heap also has its new price
         left.discard(v)
         step = graph.eliminate(v)
         yield step

@@ -13,7 +13,7 @@ import numpy as np
 
 from simpleautodiff.arrays.batch.batch_level import Batch, BatchLevel, unbatch
 from simpleautodiff.arrays.batch.opaque import mark_structural_zeros
-from simpleautodiff.arrays.joining import concatenate_
+from simpleautodiff.arrays.join_arrays import concatenate_
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError

@@ -10,7 +10,7 @@ import numpy as np
 
 from simpleautodiff.arrays.batch.batch_level import BatchLevel, Parting, batch, unbatch
 from simpleautodiff.arrays.batch.opaque import Opaque
-from simpleautodiff.arrays.joining import concatenate_
+from simpleautodiff.arrays.join_arrays import concatenate_
 from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import ArgumentError, InputError

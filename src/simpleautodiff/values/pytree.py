@@ -34,7 +34,9 @@ def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
     >>> rebuild(iter([10.0, 20.0, 30.0]))
     {'w': [10.0, 20.0], 'b': 30.0}
     """
-    if type(tree) is tuple and tree and _COMMON_LEAVES.issuperset(map(type, tree)):
+    if _is_leaf(tree):
+        return [tree], next
+    if type(tree) is tuple and tree and all([_is_leaf(part) for part in tree]):
         return list(tree), tuple
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves)
@@ -116,6 +118,10 @@ def _flatten(tree: Any, leaves: list[Any]) -> Rebuild:
         return next
     rebuilds = [_flatten(part, leaves) for _, part in parts]
     return lambda new: assemble(tree, [rebuild(new) for rebuild in rebuilds])
+
+
+def _is_leaf(tree: Any) -> bool:
+    return not _container_of(type(tree))  # type: ignore[arg-type]
 
 
 def parts_of(tree: Any) -> list[tuple[str, Any]] | None:

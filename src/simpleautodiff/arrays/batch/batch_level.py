@@ -16,7 +16,7 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.arrays.batch.opaque import Opaque, OpaqueLevel, highest_level
-from simpleautodiff.arrays.joining import stack
+from simpleautodiff.arrays.join_arrays import stack
 from simpleautodiff.arrays.lost_derivatives import scipy_error
 from simpleautodiff.arrays.random_hints import random_draw_error
 from simpleautodiff.arrays.writes.example_indices import is_single

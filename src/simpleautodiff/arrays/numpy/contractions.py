@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from simpleautodiff.arrays.joining import stack
+from simpleautodiff.arrays.join_arrays import stack
 from simpleautodiff.arrays.registry import as_array, implements, to_dtype
 from simpleautodiff.arrays.shaping import diagonal
 from simpleautodiff.core.level import plain

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.given_values import give_values
-from simpleautodiff.arrays.joining import stack
+from simpleautodiff.arrays.join_arrays import stack
 from simpleautodiff.arrays.numpy.contractions import cross, dot, outer, tensordot, trace
 from simpleautodiff.arrays.numpy.factorizations import svdvals
 from simpleautodiff.arrays.reductions import axes_of

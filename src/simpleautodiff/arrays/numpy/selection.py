@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.joining import stack
+from simpleautodiff.arrays.join_arrays import stack
 from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
@@ -265,9 +265,9 @@ _SEQUENCES = (list, tuple, deque)
 
 @implements(np.array)
 def array_(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
-    """Join nodes: np.array([a, b], like=a). What is an array already is copied.
+    """Join nodes: np.array([a, b], like=a); copy what is an array already.
 
-    An array of plain numbers can be written to, and be indexed by indices that differ between the
+    An array of plain numbers can be written to, and indexed by indices that differ between the
     examples of a batch.
     """
     result = array(object, dtype, ndmin)

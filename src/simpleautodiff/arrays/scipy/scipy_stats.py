@@ -33,7 +33,7 @@ from simpleautodiff.rules.scalar.incomplete import (
     log_t_density,
     stdtr,
 )
-from simpleautodiff.rules.scalar.information import xlog1py, xlogy
+from simpleautodiff.rules.scalar.information import boxcox, boxcox1p, inv_boxcox, xlog1py, xlogy
 from simpleautodiff.rules.scalar.probability import betaln, log_ndtr, ndtri, poisson_log
 from simpleautodiff.rules.scalar.special import erfc, lgamma
 from simpleautodiff.values.functions import optional
@@ -182,6 +182,24 @@ register_continuous(
     (0.0, 1.0),
     lambda z, a, b: xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b),
 )
+
+
+def _pareto_tail(z: Any, c: Any) -> Any:
+    """Return (1 + cz)^(-1/c), e^-z at c = 0; 0 beyond the end that the support has if c < 0."""
+    return where_row(1 + c * z > 0, inv_boxcox(-z, -c), 0.0)
+
+
+register_continuous(
+    "genpareto",
+    ("c",),
+    HALF_LINE,
+    lambda z, c: log(_pareto_tail(z, c)) - log1p(c * z),
+    cdf=lambda z, c: 1 - _pareto_tail(z, c),
+    sf=_pareto_tail,
+    logsf=lambda z, c: log(_pareto_tail(z, c)),
+)
+SCIPY["stats.genpareto.ppf"] = lambda q, c, loc=0.0, scale=1.0: loc - scale * boxcox1p(-q, -c)
+SCIPY["stats.genpareto.isf"] = lambda q, c, loc=0.0, scale=1.0: loc - scale * boxcox(q, -c)
 SCIPY["stats.norm.ppf"] = lambda q, loc=0.0, scale=1.0: loc + scale * ndtri(q)
 SCIPY["stats.beta.cdf"] = lambda x, a, b, loc=0.0, scale=1.0: betainc(a, b, (x - loc) / scale)
 SCIPY["stats.beta.sf"] = lambda x, a, b, loc=0.0, scale=1.0: betaincc(a, b, (x - loc) / scale)
@@ -259,7 +277,7 @@ def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool =
     """Return the log density of a multivariate normal, of a vector or of each row of an array."""
     size = max([1, *shape_of(cov)[-1:], *shape_of(mean)[-1:]])
     rows = shape_of(x)[:-1] if size > 1 or len(shape_of(x)) > 1 else shape_of(x)
-    many = tuple(count for count in rows if count != 1)  # as SciPy has it
+    many = tuple(count for count in rows if count != 1)  # SciPy drops axes of length 1
     matrix = cov if len(shape_of(cov)) == 2 else np.eye(size) * cov
     deviation = reshape(x - (0.0 if mean is None else mean), (-1, size))
     if allow_singular and (smallest := _find_threshold(matrix)):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.arrays.joining import stack
+from simpleautodiff.arrays.join_arrays import stack
 from simpleautodiff.arrays.shaping import layout_of
 from simpleautodiff.arrays.writes.example_indices import is_single, put_each, take_each
 from simpleautodiff.arrays.writes.versions import Writable

@@ -115,7 +115,8 @@ def _get(self: Writable, index: Any) -> Any:
 def _get_attribute(self: Writable, name: str) -> Any:
     """Return an attribute of the current array.
 
-    A method of a plain one does not ask its arguments, so the function of that name is called.
+    A method of a plain array does not dispatch on its arguments, so the function of that name is
+    called.
     """
     current = self.current
     if type(current) is np.ndarray and name in METHOD_NAMES:

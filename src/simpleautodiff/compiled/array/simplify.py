@@ -97,7 +97,7 @@ class _Cleaner:
         if next(places((line.args, line.kwargs)), None) is None:
             with np.errstate(all="ignore"):
                 return compute(line, ())
-        same = self._same_as(line)
+        same = self._put_back(line) if line.name == "set_item" else self._same_as(line)
         if same is None and not self.precise:
             same = self._factor_out(line) if line.name != "add" else self._put_together(line)
         if same is not None:
@@ -117,12 +117,17 @@ class _Cleaner:
         for part, rest in (line.args, line.args[::-1]):
             found = self._find_part(self.lines[part], self.lines[rest])
             if found is not None:
-                x, value, index = found
-                taken = self.lines[value] if type(value) is Ref else None
-                if taken and taken.name == "getitem" and _same_part(taken.args, (x, index)):
-                    return x
                 return self._place(line._replace(what=TABLE["set_item"], args=found))
         return None
+
+    def _put_back(self, line: Line) -> Ref | None:
+        """Return the array that a part of itself is written to, where it was."""
+        x, value, index = line.args
+        if type(x) is not Ref or type(value) is not Ref or not _is_fixed(index):
+            return None
+        taken = self.lines[value]
+        is_part = taken.name == "getitem" and _same_part(taken.args, (x, index))
+        return x if is_part and self.lines[x].dtype == line.dtype else None
 
     def _find_part(self, part: Line, rest: Line) -> tuple[Any, ...] | None:
         """Return the array, the part and the index, if a part was taken out and set to 0."""
@@ -218,6 +223,10 @@ def _is_by_one(args: Any, k: int, given: Line) -> bool:
     return k == 0 and _is_all(args[1], 1)
 
 
+def _is_chosen(args: Any, k: int, given: Line) -> bool:
+    return k == 1 and isinstance(args[0], np.ndarray) and _is_all(args[0], True)
+
+
 def _is_unturned(args: Any, k: int, given: Line) -> bool:
     axes = args[1]
     return sum(n != 1 for n in given.shape) < 2 or axes == tuple(range(len(given.shape)))
@@ -255,7 +264,7 @@ def _are_apart(shape: tuple[int, ...], one: Any, other: Any) -> bool:
 
 
 def _as_view(index: Any) -> tuple[Any, ...]:
-    """Return an index that gives an array also where it names one element."""
+    """Return an index that gives an array even if it selects one element."""
     parts = np.index_exp[index]
     return parts if any([part is Ellipsis for part in parts]) else (*parts, ...)
 
@@ -276,6 +285,7 @@ _SAME: dict[str, Callable[[Any, int, Line], bool]] = {
     **dict.fromkeys(("astype", "reshape", "broadcast_to", "sum_to"), _is_first),
     "transpose": _is_unturned,
     "getitem": _is_whole,
+    "where": _is_chosen,
     "mul": _is_times_one,
     "div": _is_by_one,
 }
@@ -332,7 +342,7 @@ def without_dead(program: RecordedProgram) -> RecordedProgram:
     for number, line in enumerate(lines):
         if needed[number]:
             of[number] = Ref(len(kept))
-            if len(kept) < number:  # some before it are gone
+            if len(kept) < number:  # some earlier lines were dropped
                 what, args, kwargs, shape, dtype, where = line
                 kwargs = with_values(kwargs, of) if kwargs else kwargs
                 line = Line(what, with_values(args, of), kwargs, shape, dtype, where)

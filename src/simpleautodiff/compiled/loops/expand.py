@@ -80,7 +80,7 @@ def _split(made: list[Any], at: int) -> tuple[list[Any], list[Any]]:
 
 
 def _own(x: Any, level: SymbolLevel) -> Symbol:
-    """Return a result as a symbol, also one that turns out to be known."""
+    """Return a result as a symbol, even if it is a constant."""
     if isinstance(x, Symbol):
         return x
     number = np.asarray(x)[()]

@@ -13,6 +13,8 @@ import re
 import sys
 from collections.abc import Iterable
 from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
 from typing import Any
 
 import numpy as np
@@ -102,11 +104,32 @@ def _numpy_table() -> Any:
 
 
 def _linear_algebra(name: str) -> int:
-    for module in ("cython_blas", "cython_lapack"):
-        library = optional(f"scipy.linalg.{module}", f"compiled code that calls {name}", "scipy")
-        if name in library.__pyx_capi__:
-            return _pointer(library.__pyx_capi__[name])
+    optional("scipy", f"compiled code that calls {name}")
+    for module in ("scipy.linalg.cython_blas", "scipy.linalg.cython_lapack"):
+        functions = _load_alone(module).__pyx_capi__
+        if name in functions:
+            return _pointer(functions[name])
     raise LookupError(f"compiled code calls {name}, which no library has that is known here")
+
+
+@cache
+def _load_alone(name: str) -> Any:
+    """Load one module of SciPy, without the rest of its package, which takes ten times as long.
+
+    Whoever imports the package later finds the module as part of it.
+    """
+    root, package, _ = name.split(".")
+    if name in sys.modules:
+        return sys.modules[name]
+    folders = [f"{folder}/{package}" for folder in sys.modules[root].__path__]
+    spec = PathFinder.find_spec(name, folders)
+    if spec is None or spec.loader is None:
+        return importlib.import_module(name)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if f"{root}.{package}" not in sys.modules:
+        sys.modules.pop(name, None)
+    return module
 
 
 def _pointer(capsule: Any) -> int:

@@ -39,8 +39,8 @@ from simpleautodiff.rules.restating import find_value_alone
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import map_leaves
 
-_NO_NAMES: dict[str, Any] = {}  # arguments by name, of most steps
-_new_line: Any = tuple.__new__  # which takes half the time of the named tuple's own
+_NO_NAMES: dict[str, Any] = {}  # keyword arguments: most steps have none
+_new_line: Any = tuple.__new__  # takes half the time of the named tuple's own
 
 
 class SymbolLevel(OpaqueLevel):

@@ -44,7 +44,7 @@ class Symbol(Opaque):
     level: SymbolLevel
     concrete: Any  # its value in this call
     place: Ref  # the line of the program that computes it
-    shape: tuple[int, ...]  # which is the same at every call, as is the dtype
+    shape: tuple[int, ...]  # the same at every call, as is the dtype
     dtype: Any
 
     @property
@@ -151,7 +151,7 @@ def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) 
         elif kind is float or kind is int:
             number = other
         elif kind is Node:
-            return NotImplemented  # the node has a short way of its own
+            return NotImplemented  # the node has a fast path of its own
         else:
             return apply(primitive, *((other, self) if swapped else (self, other)))
         try:
@@ -170,7 +170,7 @@ def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) 
 
 
 def _quick_plain(function: Any, otherwise: Any) -> Any:
-    """Return a comparison, or what is done to bools, that has a short way for single numbers."""
+    """Return a comparison, or an operation on bools, with a fast path for single numbers."""
 
     def method(self: Symbol, other: Any) -> Any:
         kind = type(other)

@@ -56,7 +56,7 @@ def find_kinds(lines: list[Line]) -> LineKinds:
         what, args, kwargs, shape, dtype, _ = line
         type_ = numbers.setdefault((shape, dtype), len(numbers))
         types.append(type_)
-        if not kwargs and {*map(type, args)} == _REFS:  # as of most lines
+        if not kwargs and {*map(type, args)} == _REFS:  # true for most lines
             key: Any = what, type_, *[types[arg] for arg in args]
             symbols.append(known.setdefault(key, len(known)))
             refs.append(args)

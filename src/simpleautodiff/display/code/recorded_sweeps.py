@@ -1,4 +1,4 @@
-"""A sweep recorded step by step, with the node whose tangent or adjoint each value is."""
+"""Record a sweep step by step, and note which node each tangent or adjoint belongs to."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Change(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """A condition, or a call, by whose answer the code has gone its way, and what that was."""
+    """A condition or a call on which the code branched, and the answer it gave."""
 
     asked: Condition | Call
     answer: Any
@@ -118,7 +118,7 @@ def inner(arg: Any) -> Any:
 
 
 def call_of(arg: Any) -> Call | None:
-    """Return the call that gives a value, if the argument is such a value."""
+    """Return the recorded call that computed an argument; None if no call did."""
     given = inner(arg)
     return given.call if isinstance(given, Given) else None
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
-import sys
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,13 +13,21 @@ from simpleautodiff.arrays.given_values import Call
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
-from simpleautodiff.core.primitive import POWER, SIGN, SUM, Primitive
+from simpleautodiff.core.primitive import SUM
 from simpleautodiff.display.code.conditions import (
     COMPARISON,
     Condition,
     condition_of,
     infix,
     write_condition,
+)
+from simpleautodiff.display.code.expressions import (
+    Expression,
+    can_write,
+    find_call_name,
+    variable_latex,
+    write_as_sign,
+    write_step,
 )
 from simpleautodiff.display.code.recorded_sweeps import Change, Decision, SourceTape, call_of, inner
 from simpleautodiff.display.notation.variables import variables_of
@@ -31,16 +37,9 @@ from simpleautodiff.program.orders import in_paper_order
 from simpleautodiff.program.python_code import (
     MAX_INLINE_ELEMENTS,
     Piece,
-    find_public_name,
-    join_arguments,
-    write_expression,
     write_literal,
 )
-from simpleautodiff.program.written_numbers import latex_name
-from simpleautodiff.rules.restating import find_value_alone
-from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import shape
-from simpleautodiff.values.pytree import flatten
 
 _OTHER_BRANCH = "these numbers take another branch: write the source at them"
 _OTHER_SHAPE = "these arrays have another shape: write the source at them"
@@ -63,15 +62,6 @@ class Assignment:
     def python(self) -> str:
         """Return the statement as Python."""
         return f"{self.variable} = {self.text}" if self.variable else self.text
-
-
-@dataclass(slots=True)
-class Expression:
-    """An expression in both notations, and the variables it reads."""
-
-    piece: Piece
-    term: Any  # a term; a setting is kept as it is
-    reads: set[str] = field(default_factory=set)
 
 
 class Statements:
@@ -183,7 +173,7 @@ class Statements:
         """Refuse numbers by which the code would have gone another way."""
         asked, answer = decision
         answer = bool(answer) if isinstance(answer, np.bool_) else answer
-        if isinstance(asked, Call) and not _can_write(asked):
+        if isinstance(asked, Call) and not can_write(asked):
             raise ArgumentError(
                 f"the answer of {asked.function!r} cannot be asked again in source code; write the "
                 "function without it"
@@ -284,11 +274,11 @@ class Statements:
             piece = write_literal(node.value)
             return Expression(piece, Term(node.value))
         if call := call_of(node.args[-1]):
-            return self._call(call) if _can_write(call) else self._argument(node.args[0], prefer)
+            return self._call(call) if can_write(call) else self._argument(node.args[0], prefer)
         parts = [self._argument(arg, prefer) for arg in node.args]
-        if node.operator == "mul" and (shorter := _write_as_sign(node, parts)):
+        if node.operator == "mul" and (shorter := write_as_sign(node, parts)):
             return shorter
-        piece = _write_step(node, [part.piece for part in parts])
+        piece = write_step(node, [part.piece for part in parts])
         term = render(node.primitive, tuple(part.term for part in parts))
         return Expression(piece, term, set().union(*[part.reads for part in parts]))
 
@@ -382,81 +372,10 @@ class Statements:
         return "\n".join([r"\begin{align*}", *rows, r"\end{align*}"])
 
 
-def _write_step(node: Node, pieces: list[Piece]) -> Piece:
-    assert node.primitive is not None
-    row, values = find_value_alone(node.primitive, node.values())
-    pieces, value = pieces[: len(values)], node.value
-    if type(value) is float and not math.isfinite(value):
-        return _library_call(row, pieces)  # Python would raise an error, not return inf
-    return write_expression(row, pieces, values, value, _library_call)
-
-
 def _as_array(answer: Any) -> Any:
     """Return an answer, which may be several arrays of indices, as one plain array."""
     whole = np.array(answer)
     return whole if whole.ndim else whole[()]
-
-
-def _can_write(call: Call) -> bool:
-    """Tell whether the function has a name, and its other arguments can be written."""
-    try:
-        for leaf in flatten((call.args, call.kwargs))[0]:
-            if type(leaf) is not Node and condition_of(leaf) is None:
-                write_literal(leaf)
-    except ArgumentError:
-        return False
-    return bool(find_call_name(call.function))
-
-
-def find_call_name(function: Any) -> str:
-    """Return the public name of a function of NumPy, or of a method of a ufunc, SciPy's too.
-
-    Examples
-    --------
-    >>> find_call_name(np.linalg.svdvals), find_call_name(np.multiply.accumulate)
-    ('np.linalg.svdvals', 'np.multiply.accumulate')
-    """
-    ufunc = getattr(function, "__self__", None)
-    if not isinstance(ufunc, np.ufunc):
-        return find_public_name(function)
-    special: Any = getattr(sys.modules.get("scipy.special"), ufunc.__name__, None)
-    name = f"special.{ufunc.__name__}" if special is ufunc else find_public_name(ufunc)
-    return f"{name}.{function.__name__}".removesuffix(".__call__") if name else ""
-
-
-def _library_call(row: Primitive, pieces: list[Piece]) -> Piece:
-    """Write a primitive as a call of this library."""
-    import simpleautodiff
-
-    if TABLE.get(row.name) is not row:
-        raise ArgumentError(
-            f"{row.name} is a primitive of your own, which source code cannot name; write the "
-            "function without it"
-        )
-    public = {"abs": "absolute"}.get(row.name, row.name)
-    found = getattr(simpleautodiff, public, None)
-    if getattr(found, "primitive", None) is row:
-        return Piece(f"ad.{public}({join_arguments(pieces)})")
-    return Piece(f'rows["{row.name}"].compute({join_arguments(pieces)})')
-
-
-def _write_as_sign(node: Node, parts: list[Expression]) -> Expression | None:
-    """Write a product with the integer 1 or -1 of a rule, which is exact, as a sign."""
-    for k, arg in enumerate(node.args):
-        if type(arg) is int and arg in (1, -1):
-            other = parts[1 - k]
-            if arg == 1:
-                return other
-            return Expression(
-                Piece(f"-{other.piece.inside(POWER)}", SIGN), -other.term, other.reads
-            )
-    return None
-
-
-def variable_latex(name: str) -> str:
-    """Write a variable in LaTeX: x1_bar as an x with a bar, x1_dot as one with a dot."""
-    base, _, accent = name.rpartition("_")
-    return latex_name(base, accent) if base and accent in ("bar", "dot") else latex_name(name)
 
 
 def _drop_unread(statements: list[Assignment], result: str) -> list[Assignment]:

@@ -31,12 +31,12 @@ Slot = tuple[Any, ...]  # the place of a number in the document of a page
 def record_numbers(
     program: Program, sweeps: Sequence[dict[str, Any]], drawn: set[Node]
 ) -> dict[str, Any] | None:
-    """Return the scalar program of all numbers of a page; None if they are no such program."""
+    """Return all numbers of a page as one scalar program; None if that is not possible."""
     return _record(program, lambda repeated: _find_numbers(repeated, program, sweeps, drawn))
 
 
 def record_choices(program: Program) -> dict[str, Any] | None:
-    """Return the scalar program of the conditions of `where`, with those of `if` as guards.
+    """Return the conditions of `where` as one scalar program; those of `if` are its guards.
 
     A page that writes and computes the formulas of a program itself needs nothing else of it.
     """
@@ -47,7 +47,7 @@ def record_choices(program: Program) -> dict[str, Any] | None:
 def _record(
     program: Program, find: Callable[[Program], Iterator[tuple[Slot, Any]]]
 ) -> dict[str, Any] | None:
-    """Return the scalar program of some numbers of a page; None if they are no such program.
+    """Return some numbers of a page as one scalar program; None if that is not possible.
 
     `find` yields them, and where each stands in the document, for the program at other inputs.
     `inputs` are the nodes that the scalar program takes; `slots` and `shapes` say where each of

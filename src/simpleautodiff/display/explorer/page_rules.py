@@ -34,7 +34,7 @@ _COMPARISONS |= {"__eq__": "eq", "__ne__": "ne"}
 
 
 class NoTreeError(Exception):
-    """A rule is no formula of numbers."""
+    """A rule cannot be written as a formula of single numbers."""
 
 
 class _UndecidedError(Exception):
@@ -42,7 +42,7 @@ class _UndecidedError(Exception):
 
 
 class Script:
-    """A number of which only the tree of what was done to it is known."""
+    """A stand-in for a number: operations on it build a tree, and compute nothing."""
 
     __hash__ = None  # type: ignore[assignment]
 

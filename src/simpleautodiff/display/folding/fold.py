@@ -193,7 +193,7 @@ def fold(program: Program | Node, by: str = "auto", legible: int = DEFAULT_BOXES
 
 
 def check_program(program: Any, what: str) -> None:
-    """Refuse what is no program; of a function, say how one is made of it."""
+    """Raise an error for what is not a program; for a function, say how to make one of it."""
     if isinstance(program, Program):
         return
     if callable(program):

@@ -273,7 +273,8 @@ class Stepper:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         order = f"<p>order: {escape(' '.join(self.order))}</p>" if self.placed else ""
-        table = write_grid("html", "", ("name", "value", "derivative"), self._collect_known())
+        known = self._collect_known()
+        table = write_grid("html", "", ("name", "value", "derivative"), known) if known else ""
         head = f"<p>{escape(self._head())}</p>\n"
         return {"text/html": head + table + order, "text/plain": str(self)}
 

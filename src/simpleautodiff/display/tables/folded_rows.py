@@ -1,4 +1,4 @@
-"""Long programs in tables: what repeats is one line, between its first and its last pass.
+"""Long programs in tables: the middle passes of a loop are one line.
 
 The boxes are those of `fold`. A table shows the steps that are boxes of their own, and of every
 other box its last step, which is its result; the rest is one row that says how much it stands for.
@@ -80,7 +80,7 @@ def _open_boxes(boxes: list[Box]) -> list[Box]:
 
 
 def close_gaps(rows: Iterable[Row | SkippedRow], close: Callable[[str], Row]) -> tuple[Row, ...]:
-    """Replace rows that are skipped in succession by one, which `close` makes of its text."""
+    """Replace each run of skipped rows by one row, which `close` makes from its text."""
     found: list[Row] = []
     for skipped, some in groupby(rows, lambda row: isinstance(row, SkippedRow)):
         if skipped:

@@ -296,7 +296,7 @@ def turn_upward(table: Table) -> Table:
 def replace_section(
     table: Table, number: int, symbols: Mapping[str, Term], names: Mapping[str, Term] | None = None
 ) -> Table:
-    """Return a table with other symbols, and names if given, by node, in the rows of a section."""
+    """Replace the symbols, and the names if given, in the rows of one section; by node."""
     rows = []
     for row in table.sections[number]:
         if row.folded:

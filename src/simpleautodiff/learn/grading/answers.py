@@ -51,7 +51,7 @@ def answer(
 
 
 def bounds(graph: Graph, script: Sequence[Sequence[str]]) -> list[dict[str, tuple[float, float]]]:
-    """Return between which numbers each derivative lies at a kink: those of both its sides."""
+    """Return the smallest and largest acceptable derivative at a kink: those of its two sides."""
     step = 1e-6
     sides = [
         answer(graph, script, {name: value + side})[1]

@@ -175,7 +175,7 @@ def is_number(x: Any) -> bool:
 
 
 def plain(x: Any, engine: Engine) -> Any:
-    """Return a float, or None for what is none; of a node its value."""
+    """Return a number, or the value of a node, as a float; None for anything else."""
     if x is None or isinstance(x, (bool, str)):
         return None
     try:
@@ -250,7 +250,7 @@ class NodeEngine(Engine):
 
 
 class TapeEngine(Engine):
-    """`Tape` on which inputs are made: `tape.variable(2)`; the tape, a function, a node sweeps."""
+    """`Tape` with a method that makes inputs: `tape.variable(2)`; it, a function, a node sweeps."""
 
     shape = "tape"
 
@@ -379,7 +379,7 @@ def classes(namespace: dict[str, Any], wanted: str | None) -> Iterator[type]:
 
 
 def constructs(cls: type, *args: float) -> bool:
-    """Tell whether a class can be made of these numbers."""
+    """Tell whether a class can be called with these numbers."""
     try:
         cls(*args)
     except Exception:

@@ -31,7 +31,7 @@ class BudgetError(BaseException):
 
 
 def count_operations(most: int) -> Any:
-    """Return a function for `sys.setprofile` that stops what calls too much."""
+    """Return a function for `sys.setprofile` that stops code after too many calls."""
     left = most
 
     def count(frame: Any, event: str, argument: Any) -> None:

@@ -1,4 +1,4 @@
-"""How an entry looks at its arguments: numbers, arrays, what has to be as it was, containers."""
+"""Check and read the arguments of an entry: numbers, arrays, known values, containers."""
 
 from __future__ import annotations
 
