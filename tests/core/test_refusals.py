@@ -140,7 +140,7 @@ def two(x, y):
         (lambda: jvp(two, 1.0, 1.0), "jvp takes tuples"),
         (lambda: vjp(two, 1.0, 2.0)[1]((1.0, 2.0)), "the seed of a pullback"),
         (lambda: ad.linearize(two, 1.0, 2.0)[1](1.0), "linearised function"),
-        (lambda: ad.jacobian(two, mode="sideways"), "mode is 'auto', 'forward', 'reverse', 'diff"),
+        (lambda: ad.jacobian(two, mode="sideways"), "mode is 'auto', 'forward', 'reverse', 'elim"),
         (lambda: ad.derivative(two, n=-1), "order of a derivative is 0, 1, 2"),
         (lambda: ad.derivative(two, n=1.5), "order of a derivative"),
         (lambda: ad.derivative(sum)([1.0, 2.0]), "with respect to one number"),

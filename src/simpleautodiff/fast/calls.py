@@ -27,6 +27,7 @@ VALUES = {*ARRAYS, float}
 IMMUTABLE = {int, float, bool, slice, str, type(None), np.float64}
 FIXED = {Node, *IMMUTABLE}
 SETTINGS = {*IMMUTABLE, tuple, np.ndarray}
+NUMBERS = {int, float, bool, *ARRAYS}
 MISSING = object()  # an argument that was not given
 _new = object.__new__
 
@@ -193,6 +194,7 @@ def _keep(arg: Any, level: Any) -> Any:
 def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
     """Make a wrapping function with a fast path for arrays of one level and plain settings."""
     compute, arity, restate = _faster(primitive), primitive.arity, _restate(primitive)
+    settings = primitive.settings
 
     def wrapping(*args: Any) -> Any:
         level, values, arrays = None, [], False
@@ -205,7 +207,7 @@ def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
                 if type(value) not in VALUES or arg.level is not level:
                     return apply(primitive, *args)
                 values.append(value)
-            elif kind in SETTINGS:
+            elif kind in NUMBERS or (kind in SETTINGS and len(values) in settings):
                 values.append(arg)
                 arrays = arrays or kind in ARRAYS
             else:
