@@ -372,7 +372,8 @@ def test_large_indices_have_names_at_the_top():
         text = ad.source(g, x)
         assert "base64" not in str(text).rpartition("def ")[2]
         assert str(text).count("b64decode") == 2
-        assert np.array_equal(text.function()(x), g(x))
+        # A sum of several adjoints may be added up in another order.
+        np.testing.assert_allclose(text.function()(x), g(x), rtol=1e-14)
 
 
 def test_what_cannot_be_written_is_refused():
