@@ -32,7 +32,7 @@ def test_no_binary(monkeypatch):
 @shows("Value and derivative shown on every node")
 def test_values_and_derivatives():
     drawn = str(ad.figure(ad.trace(paper, 2.0, 5.0), "tangents"))
-    values = {"v1": "0.693", "v2": "10", "v3": "-0.959", "v4": "10.693", "v5": "11.652"}
+    values = {"v1": "0.693", "v2": "10", "v3": "−0.959", "v4": "10.693", "v5": "11.652"}
     tangents = {"v̇1": "0.5", "v̇2": "5", "v̇3": "0", "v̇4": "5.5", "v̇5": "5.5"}
     for number in values.values():
         assert f" = {number} " in drawn

@@ -19,7 +19,7 @@ ScalarProgram       *steps* on single numbers, each an operation of `scalar/oper
 Kernel              a scalar program with its arguments and results: *leaves*, of one dtype each
 BatchedKernel       a kernel that is run for every example of a batch (`vmap`)
 SplitProgram        a scalar program in parts of limited length, as compilers need
-Schedule            a recorded program on large arrays, with how and when each line is computed
+LoopSchedule            a recorded program on large arrays, with how and when each line is computed
 Task                one piece of the work of a schedule: a `Loop` (whose body is a scalar program),
                     a call of BLAS, LAPACK or NumPy, a check
 BufferLayout        where in memory the results of a schedule are

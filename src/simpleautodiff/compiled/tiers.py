@@ -12,7 +12,7 @@ from typing import Any
 
 from simpleautodiff.compiled.array.classify import NUMPY
 from simpleautodiff.compiled.array.complex_parts import split_complex
-from simpleautodiff.compiled.array.schedule import Schedule
+from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.loops.expand import expand_loops, has_loops
@@ -83,7 +83,7 @@ def _is_better_in_loops(recorded: RecordedProgram, kernel: Kernel, options: Any)
         return False
     if steps < WRITTEN_OUT or steps < STEPS_OF_A_LINE * lines:
         return False
-    plan = Schedule(clean(recorded, options.precise), exact=options.precise)
+    plan = LoopSchedule(clean(recorded, options.precise), exact=options.precise)
     return NUMPY not in plan.how
 
 

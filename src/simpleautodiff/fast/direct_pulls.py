@@ -20,7 +20,7 @@ NUMPY = {np.ndarray, np.float64}
 REALS = {*NUMPY, float, int}
 
 
-class Sweep(Protocol):
+class AdjointSums(Protocol):
     """What these functions need of a sweep: the adjoints by index, and which of them it owns."""
 
     bar: list[Any]
@@ -36,10 +36,10 @@ class Sweep(Protocol):
         """Tell whether structural zeros in the adjoint of an argument must be tracked."""
 
 
-Pull = Callable[[Sweep, Node, Any], bool]
+Pull = Callable[[AdjointSums, Node, Any], bool]
 
 
-def pull_add(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_add(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Carry an adjoint back through x + y."""
     a, b = node.args
     if type(a) is Node:
@@ -49,7 +49,7 @@ def pull_add(sweep: Sweep, node: Node, adjoint: Any) -> bool:
     return True
 
 
-def pull_sub(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_sub(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Carry an adjoint back through x - y."""
     a, b = node.args
     if type(a) is Node:
@@ -59,7 +59,7 @@ def pull_sub(sweep: Sweep, node: Node, adjoint: Any) -> bool:
     return True
 
 
-def pull_mul(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_mul(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Carry an adjoint back through x * y."""
     a, b = node.args
     if type(a) is Node:
@@ -69,7 +69,7 @@ def pull_mul(sweep: Sweep, node: Node, adjoint: Any) -> bool:
     return True
 
 
-def pull_div(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_div(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Carry an adjoint back through x / y, with one reciprocal."""
     (a, b), v = node.args, node.value
     y = b.value if type(b) is Node else b
@@ -88,7 +88,7 @@ def pull_div(sweep: Sweep, node: Node, adjoint: Any) -> bool:
     return True
 
 
-def pull_power(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_power(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Carry an adjoint back through x²."""
     x, exponent = node.args
     if (type(exponent) is not int and type(exponent) is not float) or exponent != 2:
@@ -97,7 +97,7 @@ def pull_power(sweep: Sweep, node: Node, adjoint: Any) -> bool:
     return True
 
 
-def pull_getitem(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_getitem(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Add the adjoints of elements to those of the array that they were taken from."""
     arg, index = node.args
     if type(index) is Constant or sweep.needs_masks(arg):
@@ -112,7 +112,7 @@ def pull_getitem(sweep: Sweep, node: Node, adjoint: Any) -> bool:
     return True
 
 
-def pull_set_item(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_set_item(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Give the adjoints of written elements to the written value, the others to the array.
 
     An adjoint that nothing else refers to is passed on, with zeros for the overwritten elements.
@@ -135,7 +135,7 @@ def pull_set_item(sweep: Sweep, node: Node, adjoint: Any) -> bool:
     return True
 
 
-def pull_concatenate(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_concatenate(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Give each part its own section of the adjoint."""
     (axis, bounds), *parts = node.args
     if type(adjoint) is not np.ndarray:
@@ -147,7 +147,7 @@ def pull_concatenate(sweep: Sweep, node: Node, adjoint: Any) -> bool:
     return True
 
 
-def pull_stack(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_stack(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Give each number the adjoint of its element."""
     if type(adjoint) is not np.ndarray:
         return False
@@ -157,7 +157,7 @@ def pull_stack(sweep: Sweep, node: Node, adjoint: Any) -> bool:
     return True
 
 
-def pull_reshape(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_reshape(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Give the adjoint of a reshaped array its old shape."""
     arg = node.args[0]
     x = arg.value
@@ -167,7 +167,7 @@ def pull_reshape(sweep: Sweep, node: Node, adjoint: Any) -> bool:
     return True
 
 
-def pull_transpose(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_transpose(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Give the axes of an adjoint their old order."""
     arg, axes = node.args
     if type(adjoint) is not np.ndarray or not (axes is None or axes == (1, 0)):
@@ -176,7 +176,7 @@ def pull_transpose(sweep: Sweep, node: Node, adjoint: Any) -> bool:
     return True
 
 
-def pull_sum(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_sum(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Copy the adjoint of a sum to all elements that were added."""
     arg, axis, keepdims = node.args
     spread = spread_sum(adjoint, arg.value, axis, keepdims)
@@ -186,7 +186,7 @@ def pull_sum(sweep: Sweep, node: Node, adjoint: Any) -> bool:
     return True
 
 
-def pull_matmul(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_matmul(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Carry an adjoint back through a product of vectors and matrices."""
     a, b = node.args
     x, y = (a.value if type(a) is Node else a), (b.value if type(b) is Node else b)
@@ -212,7 +212,7 @@ _MATRIX_PULLS: dict[tuple[int, int], tuple[Callable[..., Any], Callable[..., Any
 }
 
 
-def pull_where(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_where(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Give the adjoints of selected elements to the array that they were selected from."""
     condition, x, y = node.args
     if type(condition) is not np.ndarray or type(adjoint) is not np.ndarray:
@@ -220,17 +220,17 @@ def pull_where(sweep: Sweep, node: Node, adjoint: Any) -> bool:
     return _give(sweep, adjoint, ((x, condition), (y, ~condition)))
 
 
-def pull_maximum(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_maximum(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Give the adjoint of each maximum to the larger argument, if no two are equal."""
     return _pull_extreme(sweep, node.args, adjoint, np.greater)
 
 
-def pull_minimum(sweep: Sweep, node: Node, adjoint: Any) -> bool:
+def pull_minimum(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Give the adjoint of each minimum to the smaller argument, if no two are equal."""
     return _pull_extreme(sweep, node.args, adjoint, np.less)
 
 
-def _pull_extreme(sweep: Sweep, args: tuple[Any, ...], adjoint: Any, beats: Any) -> bool:
+def _pull_extreme(sweep: AdjointSums, args: tuple[Any, ...], adjoint: Any, beats: Any) -> bool:
     x, y = [arg.value if type(arg) is Node else arg for arg in args]
     if type(adjoint) is not np.ndarray or type(x) not in REALS or type(y) not in REALS:
         return False
@@ -240,7 +240,7 @@ def _pull_extreme(sweep: Sweep, args: tuple[Any, ...], adjoint: Any, beats: Any)
     )
 
 
-def _give(sweep: Sweep, adjoint: Any, shares: tuple[tuple[Any, Any], ...]) -> bool:
+def _give(sweep: AdjointSums, adjoint: Any, shares: tuple[tuple[Any, Any], ...]) -> bool:
     """Give each argument the elements of an adjoint that a mask marks."""
     to_nodes = [(arg, mask) for arg, mask in shares if type(arg) is Node]
     if any([sweep.needs_masks(arg) for arg, _ in to_nodes]):

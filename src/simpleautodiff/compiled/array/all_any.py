@@ -10,13 +10,13 @@ from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.rules.row import TABLE
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Schedule
+    from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 _EXTREMES = {np.all: "min", np.any: "max"}
 _WHOLE = np.dtype(np.int64)
 
 
-def reduce_bools(plan: Schedule, line: Line) -> Line:
+def reduce_bools(plan: LoopSchedule, line: Line) -> Line:
     """Return the last of the lines that replace `np.all` or `np.any`; any other line unchanged.
 
     Loops find extremes of integers, not of bools.

@@ -16,13 +16,13 @@ from simpleautodiff.rules.array.shapes import keep_dims
 from simpleautodiff.rules.row import TABLE
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Schedule
+    from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 _EXTREMES = {np.argmin: "min", np.argmax: "max"}
 _WHOLE, _TRUTH = np.dtype(np.int64), np.dtype(bool)
 
 
-def find_places(plan: Schedule, line: Line) -> Line:
+def find_places(plan: LoopSchedule, line: Line) -> Line:
     """Return the last of the lines that replace `np.argmin` or `np.argmax`.
 
     Any other line is returned unchanged.

@@ -45,7 +45,7 @@ from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter
 from simpleautodiff.rules.array.indexing import is_basic
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Schedule
+    from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 MOST_LAYERS = 6  # more pieces than this are joined in memory
 
@@ -53,13 +53,13 @@ MOST_LAYERS = 6  # more pieces than this are joined in memory
 class ArrayOperation(NamedTuple):
     """How a row on whole arrays is compiled."""
 
-    decide: Callable[[Schedule, Line], str]  # returns one of the constants of `classify`
-    loops: Callable[[Schedule, int], Iterator[Loop]] | None = None  # the loops of ASSEMBLE
-    boxes: Callable[[Schedule, Line], Boxes] | None = None
+    decide: Callable[[LoopSchedule, Line], str]  # returns one of the constants of `classify`
+    loops: Callable[[LoopSchedule, int], Iterator[Loop]] | None = None  # the loops of ASSEMBLE
+    boxes: Callable[[LoopSchedule, Line], Boxes] | None = None
     fold: str = ""  # the operation of a reduction
 
 
-def boxes(plan: Schedule, line: Line) -> Boxes:
+def boxes(plan: LoopSchedule, line: Line) -> Boxes:
     """Return the pieces of a result, as boxes and the elements in them; [] if it has none."""
     find = ARRAY_OPERATIONS[line.name].boxes
     found = find(plan, line) if find else []
@@ -67,7 +67,7 @@ def boxes(plan: Schedule, line: Line) -> Boxes:
     return found if dtypes == {dtype_letter(line.dtype)} and len(found) <= MOST_LAYERS else []
 
 
-def _decide_reduction(plan: Schedule, line: Line) -> str:
+def _decide_reduction(plan: LoopSchedule, line: Line) -> str:
     arg, to = line.args[0], dtype_letter(line.dtype)
     if type(arg) is not Ref or (to == "?" and not plan.alone):
         return NUMPY
@@ -82,7 +82,7 @@ def _is_plain(index: Any) -> bool:
     return _is_fixed(index) and is_basic(index)
 
 
-def _is_index(plan: Schedule, index: Any, rank: int) -> bool:
+def _is_index(plan: LoopSchedule, index: Any, rank: int) -> bool:
     """Tell whether an index can be compiled; one that is not constant must be of integers."""
     if _is_fixed(index):
         return True
@@ -91,14 +91,14 @@ def _is_index(plan: Schedule, index: Any, rank: int) -> bool:
     return bool(known) and all(plan.dtype_of(part) == "l" for part in known)
 
 
-def _decide_getitem(plan: Schedule, line: Line) -> str:
+def _decide_getitem(plan: LoopSchedule, line: Line) -> str:
     x, index = line.args
     if type(x) is not Ref or _is_plain(index):
         return NUMPY
     return GATHER if _is_index(plan, index, len(plan.lines[x].shape)) else NUMPY
 
 
-def _decide_scatter(plan: Schedule, line: Line) -> str:
+def _decide_scatter(plan: LoopSchedule, line: Line) -> str:
     x, index, shape = line.args
     dtype = dtype_letter(line.dtype)
     is_float = type(x) is Ref and plan.dtype_of(x) == dtype and dtype in ("d", "f")
@@ -109,25 +109,25 @@ def _decide_scatter(plan: Schedule, line: Line) -> str:
     return LAYERS if plan.read_by_element and boxes(plan, line) else ASSEMBLE
 
 
-def _decide_set_item(plan: Schedule, line: Line) -> str:
+def _decide_set_item(plan: LoopSchedule, line: Line) -> str:
     if not _is_fixed(line.args[2]) or not plan.all_arrays(line.args[:2]):
         return NUMPY
     return LAYERS if boxes(plan, line) else ASSEMBLE
 
 
-def _decide_concatenate(plan: Schedule, line: Line) -> str:
+def _decide_concatenate(plan: LoopSchedule, line: Line) -> str:
     if not plan.all_arrays(line.args[1:]):
         return NUMPY
     return LAYERS if plan.read_by_element and boxes(plan, line) else ASSEMBLE
 
 
-def _decide_roll(plan: Schedule, line: Line) -> str:
+def _decide_roll(plan: LoopSchedule, line: Line) -> str:
     if type(line.args[0]) is not Ref:
         return NUMPY
     return LAYERS if plan.read_by_element and boxes(plan, line) else ASSEMBLE
 
 
-def _is_multiplied(plan: Schedule, shape: tuple[int, ...], line: Line) -> bool:
+def _is_multiplied(plan: LoopSchedule, shape: tuple[int, ...], line: Line) -> bool:
     """Tell whether BLAS takes a factor: a vector, a matrix, or a stack that is looped over."""
     if len(line.shape) <= 2 and len(shape) <= 2:
         return bool(shape)
@@ -135,7 +135,7 @@ def _is_multiplied(plan: Schedule, shape: tuple[int, ...], line: Line) -> bool:
     return len(shape) > 1 and not plan.alone and (stack == line.shape[:-2] or math.prod(stack) == 1)
 
 
-def _decide_matmul(plan: Schedule, line: Line) -> str:
+def _decide_matmul(plan: LoopSchedule, line: Line) -> str:
     kinds = set()
     for arg in line.args:
         if type(arg) is not Ref and not isinstance(arg, np.ndarray):
@@ -146,7 +146,7 @@ def _decide_matmul(plan: Schedule, line: Line) -> str:
     return MATMUL if kinds in ({"d"}, {"f"}) and (plan.alone or has_scipy()) else NUMPY
 
 
-def _decide_cumsum(plan: Schedule, line: Line) -> str:
+def _decide_cumsum(plan: LoopSchedule, line: Line) -> str:
     return ASSEMBLE if type(line.args[0]) is Ref else NUMPY
 
 

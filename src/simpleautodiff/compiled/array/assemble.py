@@ -16,12 +16,12 @@ from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.rules.array.indexing import is_basic
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Schedule
+    from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 Pieces = Iterator[tuple[View, Any]]
 
 
-def copy_loop(plan: Schedule, to: View, source: Any, says: str) -> Loop:
+def copy_loop(plan: LoopSchedule, to: View, source: Any, says: str) -> Loop:
     """Return the loop that copies numbers into a part of a result."""
     flat = ScalarProgram()
     dtype = plan.dtype_of(to.root) or ""
@@ -38,11 +38,11 @@ def copy_loop(plan: Schedule, to: View, source: Any, says: str) -> Loop:
     return Loop(to.shape, flat, loads, stores, [], says)
 
 
-def _part(plan: Schedule, view: View, index: Any) -> View | None:
+def _part(plan: LoopSchedule, view: View, index: Any) -> View | None:
     return apply_view("getitem", (index,), view, plan.size(view.root))
 
 
-def _scatter_pieces(plan: Schedule, number: int) -> Pieces:
+def _scatter_pieces(plan: LoopSchedule, number: int) -> Pieces:
     x, index, shape = plan.lines[number].args
     yield whole(number, shape), 0.0
     part = _part(plan, whole(number, tuple(shape)), index)
@@ -50,7 +50,7 @@ def _scatter_pieces(plan: Schedule, number: int) -> Pieces:
         yield part, plan.view(x)
 
 
-def _concatenate_pieces(plan: Schedule, number: int) -> Pieces:
+def _concatenate_pieces(plan: LoopSchedule, number: int) -> Pieces:
     (axis, ends), *parts = plan.lines[number].args
     result = whole(number, plan.lines[number].shape)
     for k, part in enumerate(parts):
@@ -60,7 +60,7 @@ def _concatenate_pieces(plan: Schedule, number: int) -> Pieces:
             yield to, plan.view(part) if type(part) is Ref else part
 
 
-def _roll_pieces(plan: Schedule, number: int) -> Pieces:
+def _roll_pieces(plan: LoopSchedule, number: int) -> Pieces:
     line = plan.lines[number]
     for target, origin in roll_pieces(line):
         to = _part(plan, whole(number, line.shape), target)
@@ -70,11 +70,11 @@ def _roll_pieces(plan: Schedule, number: int) -> Pieces:
 
 
 def _assemble(
-    pieces: Callable[[Schedule, int], Pieces],
-) -> Callable[[Schedule, int], Iterator[Loop]]:
+    pieces: Callable[[LoopSchedule, int], Pieces],
+) -> Callable[[LoopSchedule, int], Iterator[Loop]]:
     """Return a function that makes the loops which write pieces into the memory of a result."""
 
-    def assemble(plan: Schedule, number: int) -> Iterator[Loop]:
+    def assemble(plan: LoopSchedule, number: int) -> Iterator[Loop]:
         line = plan.lines[number]
         for to, source in pieces(plan, number):
             yield copy_loop(plan, to, source, f"{line.name} {line.shape}")
@@ -87,7 +87,7 @@ assemble_concatenate = _assemble(_concatenate_pieces)
 assemble_roll = _assemble(_roll_pieces)
 
 
-def chosen_access(plan: Schedule, view: View, chosen: Any, shape: Shape, dtype: str) -> Access:
+def chosen_access(plan: LoopSchedule, view: View, chosen: Any, shape: Shape, dtype: str) -> Access:
     """Return the access to the elements of a view at given distances (see `gather`)."""
     far, behind = chosen
     leading = len(shape) - behind
@@ -102,7 +102,7 @@ def chosen_access(plan: Schedule, view: View, chosen: Any, shape: Shape, dtype: 
     return Access(view.root, dtype, view.offset, own, numbers)
 
 
-def scatter_loops(plan: Schedule, number: int) -> Iterator[Loop]:
+def scatter_loops(plan: LoopSchedule, number: int) -> Iterator[Loop]:
     """Write elements at given distances; those at the same distance are added in turn."""
     x, chosen, shape = plan.lines[number].args
     result, dtype = whole(number, tuple(shape)), plan.dtype_of(number) or ""
@@ -123,7 +123,7 @@ def scatter_loops(plan: Schedule, number: int) -> Iterator[Loop]:
         yield Loop(source.shape, flat, loads, [], folds, says, alone=not rows, fixed=True)
 
 
-def assemble_set_item(plan: Schedule, number: int) -> Iterator[Loop]:
+def assemble_set_item(plan: LoopSchedule, number: int) -> Iterator[Loop]:
     """Copy an array, and write to the elements that an index selects."""
     line = plan.lines[number]
     x, value, index = line.args
@@ -143,7 +143,7 @@ def assemble_set_item(plan: Schedule, number: int) -> Iterator[Loop]:
     yield loop
 
 
-def assemble_cumsum(plan: Schedule, number: int) -> Iterator[Loop]:
+def assemble_cumsum(plan: LoopSchedule, number: int) -> Iterator[Loop]:
     """Add up elements along an axis, one after another."""
     line = plan.lines[number]
     axis = line.args[1] % len(line.shape)

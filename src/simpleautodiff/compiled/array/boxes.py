@@ -18,20 +18,20 @@ from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
 from simpleautodiff.rules.array.indexing import is_basic
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Schedule
+    from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 Box = tuple[tuple[int, int], ...]  # (start, stop) along every axis
 Boxes = list[tuple[Box, View]]
 FEW_PLACES = 4  # up to so many indices are boxes of one element each
 
 
-def find_boxes_scatter(plan: Schedule, line: Line) -> Boxes:
+def find_boxes_scatter(plan: LoopSchedule, line: Line) -> Boxes:
     """Return the one box that elements are scattered into; [] if they are not adjacent."""
     x, index, shape = line.args
     return _box_at(plan.views[x], index, tuple(shape))
 
 
-def find_boxes_set_item(plan: Schedule, line: Line) -> Boxes:
+def find_boxes_set_item(plan: LoopSchedule, line: Line) -> Boxes:
     """Return the array before the write, and over it the boxes that are written."""
     x, value, index = line.args
     written = plan.view_as(value, line.dtype)
@@ -44,7 +44,7 @@ def find_boxes_set_item(plan: Schedule, line: Line) -> Boxes:
     return [*_below(plan, x, line), *over]
 
 
-def _below(plan: Schedule, x: Any, line: Line) -> Boxes:
+def _below(plan: LoopSchedule, x: Any, line: Line) -> Boxes:
     """Return the boxes of the array that is written to; zeros need none."""
     known = plan.known(x) if type(x) is not Ref else None
     if known and known.number == 0 and not np.signbit(known.number):
@@ -113,7 +113,7 @@ def _boxes_of_places(view: View, index: Any, shape: Shape) -> Iterator[tuple[Box
         yield tuple(box), View(view.root, (*[1] * len(first), *rest), offset, own)
 
 
-def find_boxes_concatenate(plan: Schedule, line: Line) -> Boxes:
+def find_boxes_concatenate(plan: LoopSchedule, line: Line) -> Boxes:
     """Return one box for each joined array."""
     (axis, ends), *parts = line.args
     found = []
@@ -125,7 +125,7 @@ def find_boxes_concatenate(plan: Schedule, line: Line) -> Boxes:
     return found
 
 
-def find_boxes_roll(plan: Schedule, line: Line) -> Boxes:
+def find_boxes_roll(plan: LoopSchedule, line: Line) -> Boxes:
     """Return the boxes of the pieces that a rolled array is cut into."""
     found = []
     for target, source in roll_pieces(line):

@@ -11,7 +11,7 @@ import math
 from simpleautodiff.compiled.array.build_loops import Task, read_by, written_by
 from simpleautodiff.compiled.array.classify import INPUT, NUMPY
 from simpleautodiff.compiled.array.loops import Access, Loop
-from simpleautodiff.compiled.array.schedule import Schedule
+from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.recording.trace_program import places
 
 _LINE = 64  # bytes of a cache line
@@ -33,7 +33,7 @@ class BufferLayout:
         Results that use the memory of an output until that is computed from them.
     """
 
-    def __init__(self, plan: Schedule, work: list[Task]) -> None:
+    def __init__(self, plan: LoopSchedule, work: list[Task]) -> None:
         self.plan = plan
         self.table: dict[int, int] = {}
         self.offsets: dict[int, int] = {}
@@ -86,7 +86,7 @@ class BufferLayout:
         return self.table[self.shared.get(root, root)]
 
 
-def _lives(plan: Schedule, work: list[Task]) -> tuple[dict[int, int], dict[int, int]]:
+def _lives(plan: LoopSchedule, work: list[Task]) -> tuple[dict[int, int], dict[int, int]]:
     """Return when each result is first written, and when it is last used."""
     born: dict[int, int] = {}
     dies: dict[int, int] = {}

@@ -20,7 +20,7 @@ from simpleautodiff.compiled.array.classify import (
 from simpleautodiff.compiled.array.fuse import Fusion
 from simpleautodiff.compiled.array.linalg.matrix_calls import LapackRoutine
 from simpleautodiff.compiled.array.loops import Loop
-from simpleautodiff.compiled.array.schedule import Schedule, squeeze
+from simpleautodiff.compiled.array.schedule import LoopSchedule, squeeze
 from simpleautodiff.compiled.array.view_accesses import Shape, View
 from simpleautodiff.compiled.recording.trace_program import places
 from simpleautodiff.compiled.scalar.share_reciprocals import share_reciprocals
@@ -93,7 +93,7 @@ class Strips:
 Task = Loop | BlasProduct | LapackCall | NumpyCall | GuardCheck | BoundsCheck | Strips
 
 
-def build_tasks(plan: Schedule, precise: bool) -> list[Task]:
+def build_tasks(plan: LoopSchedule, precise: bool) -> list[Task]:
     """Return the tasks, in order."""
     stages: list[list[int]] = [[] for _ in range(max(plan.stage, default=-1) + 1)]
     for number, stage in enumerate(plan.stage):
@@ -114,7 +114,7 @@ def build_tasks(plan: Schedule, precise: bool) -> list[Task]:
     return work
 
 
-def _checks(plan: Schedule) -> dict[int, list[GuardCheck | BoundsCheck]]:
+def _checks(plan: LoopSchedule) -> dict[int, list[GuardCheck | BoundsCheck]]:
     """Return the guards by the stage at which they and all before them are known."""
     found: dict[int, list[GuardCheck | BoundsCheck]] = {}
     stage = -1
@@ -130,7 +130,7 @@ def _checks(plan: Schedule) -> dict[int, list[GuardCheck | BoundsCheck]]:
     return found
 
 
-def _by_itself(plan: Schedule, number: int) -> Iterator[Task]:
+def _by_itself(plan: LoopSchedule, number: int) -> Iterator[Task]:
     line, how = plan.lines[number], plan.how[number]
     if how == NUMPY:
         yield NumpyCall(number)
@@ -151,7 +151,7 @@ def _by_itself(plan: Schedule, number: int) -> Iterator[Task]:
         yield from loops(plan, number)
 
 
-def prune(work: list[Task], plan: Schedule) -> list[Task]:
+def prune(work: list[Task], plan: LoopSchedule) -> list[Task]:
     """Return the tasks without results that nothing reads, and with simpler loop bodies."""
     read = {plan.views[place].root for place in places(plan.outputs)}
     kept: list[Task] = []
@@ -178,7 +178,7 @@ def written_by(piece: Task) -> list[int]:
     return [] if isinstance(piece, GuardCheck | BoundsCheck) else [piece.number]
 
 
-def read_by(plan: Schedule, piece: Task) -> Iterator[int]:
+def read_by(plan: LoopSchedule, piece: Task) -> Iterator[int]:
     """Yield the buffers that a task reads."""
     if isinstance(piece, Loop):
         yield from [part.slot for access in piece.accesses() for part in access.parts()

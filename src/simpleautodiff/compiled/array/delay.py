@@ -8,10 +8,10 @@ from simpleautodiff.compiled.array.classify import ELEMENT, LOADED, VIEW
 from simpleautodiff.compiled.recording.trace_program import places
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Schedule
+    from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 
-def delay(plan: Schedule) -> None:
+def delay(plan: LoopSchedule) -> None:
     """Compute lines as late as possible, if their arguments take no more memory than they do."""
     needed: dict[int, list[int]] = {n: [] for n in range(len(plan.lines))}
     fixed = {plan.views[p].root for p in places(plan.outputs)}
@@ -31,6 +31,6 @@ def delay(plan: Schedule) -> None:
                 plan.stage[number] = latest
 
 
-def _brings_along(plan: Schedule, number: int) -> int:
+def _brings_along(plan: LoopSchedule, number: int) -> int:
     args = [arg for arg in plan.lines[number].args if plan.joins(arg, number)]
     return len({plan.views[arg].root for arg in args})

@@ -17,7 +17,7 @@ from simpleautodiff.rules.array.shapes import keep_dims
 from simpleautodiff.rules.row import TABLE
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Schedule
+    from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 FEW = 32  # terms per number read or written, up to which a loop adds them
 SHORT = 8  # terms of a sum that loops add up in registers
@@ -26,7 +26,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _PRODUCTS = ("matmul", "einsum", "mul")
 
 
-def contract(plan: Schedule, line: Line) -> Line | None:
+def contract(plan: LoopSchedule, line: Line) -> Line | None:
     """Return the last of the lines that compute a sum of products; the others are added."""
     found = _terms(plan, line)
     if found is None:
@@ -36,7 +36,7 @@ def contract(plan: Schedule, line: Line) -> Line | None:
 
 
 def _loop(
-    plan: Schedule, terms: list[str], output: str, operands: list[Any], line: Line
+    plan: LoopSchedule, terms: list[str], output: str, operands: list[Any], line: Line
 ) -> Line | None:
     """Return a sum over the product of all factors, unless it has too many terms."""
     sizes = _sizes(plan, terms, operands)
@@ -46,7 +46,7 @@ def _loop(
     return _sum_out(plan, terms, output, operands, sizes, line)
 
 
-def contract_sum(plan: Schedule, line: Line) -> Line | None:
+def contract_sum(plan: LoopSchedule, line: Line) -> Line | None:
     """Return the sum of a product that nothing else reads as one contraction, if it is one.
 
     Then no array of all products is made. Elementwise products are left to their loop, unless their
@@ -67,7 +67,7 @@ def contract_sum(plan: Schedule, line: Line) -> Line | None:
     return _product(plan, terms, left, operands, line) or _loop(plan, terms, left, operands, line)
 
 
-def _sizes(plan: Schedule, terms: list[str], operands: list[Any]) -> dict[str, int]:
+def _sizes(plan: LoopSchedule, terms: list[str], operands: list[Any]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for term, operand in zip(terms, operands, strict=True):
         for letter, n in zip(term, _shape(plan, operand), strict=True):
@@ -75,7 +75,7 @@ def _sizes(plan: Schedule, terms: list[str], operands: list[Any]) -> dict[str, i
     return sizes
 
 
-def _terms(plan: Schedule, line: Line) -> tuple[list[str], str, list[Any]] | None:
+def _terms(plan: LoopSchedule, line: Line) -> tuple[list[str], str, list[Any]] | None:
     """Return a letter for every axis of every factor and of the result, and the factors."""
     operands = list(line.args[1:] if line.name == "einsum" else line.args)
     if not all(type(x) is Ref or isinstance(x, np.ndarray) for x in operands):
@@ -103,17 +103,17 @@ def _terms(plan: Schedule, line: Line) -> tuple[list[str], str, list[Any]] | Non
     return (terms, output, operands) if plain else None
 
 
-def _shape(plan: Schedule, x: Any) -> tuple[int, ...]:
+def _shape(plan: LoopSchedule, x: Any) -> tuple[int, ...]:
     shape: tuple[int, ...] = plan.lines[x].shape if type(x) is Ref else x.shape
     return shape
 
 
-def _dtype(plan: Schedule, x: Any) -> Any:
+def _dtype(plan: LoopSchedule, x: Any) -> Any:
     return plan.lines[x].dtype if type(x) is Ref else x.dtype
 
 
 def _product(
-    plan: Schedule,
+    plan: LoopSchedule,
     terms: list[str],
     output: str,
     operands: list[Any],
@@ -165,14 +165,14 @@ def _product(
     return line._replace(what=TABLE["reshape"], args=(place, line.shape))
 
 
-def _is_for_blas(plan: Schedule, many: bool, rows: int, terms: int, columns: int) -> bool:
+def _is_for_blas(plan: LoopSchedule, many: bool, rows: int, terms: int, columns: int) -> bool:
     """Tell whether BLAS is faster than a loop over all multiplications."""
     if plan.alone or not many:
         return not many
     return min(rows, columns) > 1 and terms > SHORT and rows * terms * columns > SMALL
 
 
-def _sum_over(plan: Schedule, x: Any, term: str, letters: list[str]) -> Any:
+def _sum_over(plan: LoopSchedule, x: Any, term: str, letters: list[str]) -> Any:
     """Return a factor summed over letters that no other has; those axes stay, with length 1."""
     if not letters:
         return x
@@ -183,7 +183,9 @@ def _sum_over(plan: Schedule, x: Any, term: str, letters: list[str]) -> Any:
     return plan.append(Line(TABLE["sum"], (x, axes, True), {}, shape, _dtype(plan, x)))
 
 
-def _lay(plan: Schedule, x: Any, term: str, groups: list[list[str]], sizes: dict[str, int]) -> Any:
+def _lay(
+    plan: LoopSchedule, x: Any, term: str, groups: list[list[str]], sizes: dict[str, int]
+) -> Any:
     """Return an array with one axis for each group of letters, in this order."""
     kept = [letter for group in groups for letter in group]
     axes = tuple([term.index(letter) for letter in [c for c in term if c not in kept] + kept])
@@ -199,7 +201,7 @@ def _lay(plan: Schedule, x: Any, term: str, groups: list[list[str]], sizes: dict
     return x
 
 
-def _transpose_to(plan: Schedule, x: Any, term: str, order: list[str]) -> Any:
+def _transpose_to(plan: LoopSchedule, x: Any, term: str, order: list[str]) -> Any:
     """Return an array with its axes in the order of some letters, axes of length 1 for others."""
     present = [letter for letter in order if letter in term]
     axes = tuple([term.index(letter) for letter in present])
@@ -214,7 +216,7 @@ def _transpose_to(plan: Schedule, x: Any, term: str, order: list[str]) -> Any:
 
 
 def _sum_out(
-    plan: Schedule,
+    plan: LoopSchedule,
     terms: list[str],
     output: str,
     operands: list[Any],

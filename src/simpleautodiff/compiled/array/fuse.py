@@ -17,7 +17,7 @@ from simpleautodiff.compiled.array.boxes import Box
 from simpleautodiff.compiled.array.classify import ELEMENT, GATHER, LAYERS, REDUCE
 from simpleautodiff.compiled.array.gather import Distances
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
-from simpleautodiff.compiled.array.schedule import Schedule, squeeze
+from simpleautodiff.compiled.array.schedule import LoopSchedule, squeeze
 from simpleautodiff.compiled.array.view_accesses import Shape, View, steps, whole
 from simpleautodiff.compiled.recording.trace_program import Ref, places
 from simpleautodiff.compiled.scalar.lower_rows import dtype_letter, is_light, lower
@@ -33,7 +33,7 @@ SMALLER = 4  # how many times smaller the arrays are from which a line is recomp
 class Fusion:
     """One loop for all lines of one shape at one stage."""
 
-    def __init__(self, plan: Schedule, shape: Shape, members: list[int], precise: bool) -> None:
+    def __init__(self, plan: LoopSchedule, shape: Shape, members: list[int], precise: bool) -> None:
         self.plan, self.shape, self.members = plan, shape, members
         self.flat = ScalarProgram(precise)
         self.loads: list[Access] = []

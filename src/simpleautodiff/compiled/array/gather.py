@@ -16,7 +16,7 @@ from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
 from simpleautodiff.rules.row import TABLE
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Schedule
+    from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 
 class Distances:
@@ -54,7 +54,7 @@ def choice(index: Any, rank: int) -> Choice | None:
     return Choice(tuple(parts), rank - len(parts)) if fits and len(parts) <= rank else None
 
 
-def put_indices_first(plan: Schedule, line: Line) -> Line | None:
+def put_indices_first(plan: LoopSchedule, line: Line) -> Line | None:
     """Return an index of later axes, `x[:, index]`, as one of the first: its last line.
 
     Axes are transposed before and after, which moves nothing. None if it is something else.

@@ -13,10 +13,10 @@ from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter
 from simpleautodiff.rules.row import TABLE
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Schedule
+    from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 
-def restate(plan: Schedule, line: Line) -> Line:
+def restate(plan: LoopSchedule, line: Line) -> Line:
     """Return a line of a row, or the last of the lines that replace it; the others are added."""
     if line.name in ("getitem", "scatter"):
         return _put_indices_first(plan, line)
@@ -28,7 +28,7 @@ def restate(plan: Schedule, line: Line) -> Line:
     return line
 
 
-def _in_floats(plan: Schedule, line: Line) -> Line:
+def _in_floats(plan: LoopSchedule, line: Line) -> Line:
     """Return a line of arithmetic with its integers and bools converted to floats."""
     if line.dtype is None or line.dtype.kind != "f" or line.name == "where":
         return line
@@ -39,7 +39,7 @@ def _in_floats(plan: Schedule, line: Line) -> Line:
     return line
 
 
-def _in_dtype(plan: Schedule, x: Any, dtype: Any) -> Any:
+def _in_dtype(plan: LoopSchedule, x: Any, dtype: Any) -> Any:
     if type(x) is not Ref or plan.lines[x].dtype == dtype or plan.dtype_of(x) is None:
         return _constant_in_dtype(x, dtype)
     return plan.append(Line(TABLE["astype"], (x, dtype), {}, plan.lines[x].shape, dtype))
@@ -50,7 +50,7 @@ def _constant_in_dtype(x: Any, dtype: Any) -> Any:
     return x.astype(dtype) if isinstance(x, np.ndarray) and x.dtype.kind in "iub" else x
 
 
-def _put_indices_first(plan: Schedule, line: Line) -> Line:
+def _put_indices_first(plan: LoopSchedule, line: Line) -> Line:
     """Return an index of later axes as one of the first, of the transposed array."""
     x, index = line.args[:2]
     if next(places(index), None) is None:

@@ -67,7 +67,7 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.row import TABLE
 
 
-class Schedule:
+class LoopSchedule:
     """The lines of a recorded program, with how and when each is computed.
 
     Parameters

@@ -22,7 +22,7 @@ from simpleautodiff.compiled.array.build_loops import (
     written_by,
 )
 from simpleautodiff.compiled.array.loops import Access, Loop, fill_loop
-from simpleautodiff.compiled.array.schedule import Schedule
+from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.view_accesses import Shape, View
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
@@ -31,7 +31,7 @@ STRIP = 1 << 18  # bytes of all rows of a strip
 _BYTES = {"d": 8, "f": 4, "?": 1, "l": 8}
 
 
-def in_strips(work: list[Task], plan: Schedule) -> list[Task]:
+def in_strips(work: list[Task], plan: LoopSchedule) -> list[Task]:
     """Return the tasks, with those that gain from it in strips."""
     done: list[Task] = []
     while work:
@@ -66,7 +66,7 @@ def _gather(run: _Run, work: list[Task]) -> tuple[list[Task], list[Task]]:
     return before, after
 
 
-def _begin(task: Task, plan: Schedule) -> _Run | None:
+def _begin(task: Task, plan: LoopSchedule) -> _Run | None:
     """Begin a run with a task on many rows of a large array."""
     for rows in _row_counts(task):
         run = _Run(rows, plan)
@@ -87,7 +87,7 @@ class _Run:
     """Tasks that can process their rows in turns."""
 
     rows: int
-    plan: Schedule
+    plan: LoopSchedule
     tasks: list[StripTask] = field(default_factory=list)
     before: list[Task] = field(default_factory=list)  # tasks that initialise sums
     written: set[int] = field(default_factory=set)  # buffers that are written row by row
@@ -226,7 +226,7 @@ class _Run:
         return [*self.before, Strips(rows, whole, parts[0], parts[1] if rest else [])]
 
 
-def _zeros(plan: Schedule, product: BlasProduct) -> Loop:
+def _zeros(plan: LoopSchedule, product: BlasProduct) -> Loop:
     """Return the loop that fills the result of a product with zeros."""
     program = ScalarProgram()
     place = program.const(0.0, product.dtype)

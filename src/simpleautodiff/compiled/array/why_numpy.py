@@ -9,10 +9,10 @@ from simpleautodiff.compiled.recording.trace_program import places
 from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Schedule
+    from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 
-def explain_numpy(plan: Schedule, number: int) -> str:
+def explain_numpy(plan: LoopSchedule, number: int) -> str:
     """Say why NumPy computes a line, and on which source line it is."""
     line = plan.lines[number]
     given = [plan.lines[place] for place in places((line.args, line.kwargs))]

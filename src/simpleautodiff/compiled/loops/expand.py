@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.array.simplify import compute
-from simpleautodiff.compiled.loops.loop_function import LoopFunction, replay_body
+from simpleautodiff.compiled.loops.loop_line import LoopFunction, replay_body
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.symbols import Symbol
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref, with_values

@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.compiled.array.simplify import without_dead
-from simpleautodiff.compiled.loops.loop_function import LoopFunction
+from simpleautodiff.compiled.loops.loop_line import LoopFunction
 from simpleautodiff.compiled.recording.body_level import BodyLevel, find_example
 from simpleautodiff.compiled.recording.symbols import Symbol, not_recorded
 from simpleautodiff.compiled.recording.trace_program import (
@@ -24,7 +24,7 @@ from simpleautodiff.values.pytree import Rebuild, flatten
 ROUNDS = 3  # rounds in which the dtypes of carried values have to settle
 
 
-class Step(NamedTuple):
+class LoopStep(NamedTuple):
     """A step of a loop: ``carry, y = f(carry, x)``, with a third result if the loop may end."""
 
     f: Callable[..., Any]
@@ -49,7 +49,7 @@ class RecordedLoop(NamedTuple):
         return [*self.carry, *self.columns, *self.constants]
 
 
-def record_step(step: Step, carry: Any, xs: Any, rows: int, settings: Any) -> RecordedLoop:
+def record_step(step: LoopStep, carry: Any, xs: Any, rows: int, settings: Any) -> RecordedLoop:
     """Record one step of a loop, with the carry and one row of the xs as symbols."""
     (leaves, rebuild_carry), (columns, rebuild_row) = flatten(carry), flatten(xs)
     leaves, columns = [*map(unwrapped, leaves)], [*map(unwrapped, columns)]
@@ -95,7 +95,7 @@ class _Traced(NamedTuple):
 
 
 def _trace(
-    step: Step, numbers: list[Any], rebuild: tuple[Rebuild, Rebuild], settings: Any
+    step: LoopStep, numbers: list[Any], rebuild: tuple[Rebuild, Rebuild], settings: Any
 ) -> _Traced:
     """Run a step on symbols that have these numbers meanwhile."""
     level = BodyLevel(settings.estimates, settings.precise)

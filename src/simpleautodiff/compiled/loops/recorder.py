@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.loops.loop_function import ENDLESS
+from simpleautodiff.compiled.loops.loop_line import ENDLESS
 from simpleautodiff.compiled.loops.record_loop import (
+    LoopStep,
     RecordedLoop,
-    Step,
     record_step,
     run_recorded,
 )
@@ -79,7 +79,7 @@ def _record_while(
         after = steps.step(0, carry, None, *args)[0]
         return after, None, goes_on(after)
 
-    step = Step(f, exits=True, every_way=every_way)
+    step = LoopStep(f, exits=True, every_way=every_way)
     recorded = record_step(step, state, None, 0, runner)
     if not _is_recorded(recorded):
         return None
@@ -103,7 +103,7 @@ def _record_counted(
     def f(carry: Any, row: Any) -> Any:
         return steps.step(row[0], carry, row[1], *args)
 
-    step = Step(f, reverse, every_way=every_way)
+    step = LoopStep(f, reverse, every_way=every_way)
     recorded = record_step(step, state, (numbers, xs), count, runner)
     if not _is_recorded(recorded) or _is_short(recorded, count):
         return None
@@ -130,7 +130,7 @@ def _is_of_rows(x: Any) -> bool:
 
 
 def _with_snapshots(
-    runner: LoopRunner, step: Step, state: Any, xs: Any, count: int, snapshots: int
+    runner: LoopRunner, step: LoopStep, state: Any, xs: Any, count: int, snapshots: int
 ) -> tuple[Any, Any]:
     """Run a loop of loops, so that reverse mode keeps only the states of the outer one.
 
@@ -150,7 +150,7 @@ def _with_snapshots(
     before = None
     if step.reverse:
         state, before = run_rest(state)
-    inner = Step(lambda carry, part: runner.loop(step, carry, part, length)[:2], step.reverse)
+    inner = LoopStep(lambda carry, part: runner.loop(step, carry, part, length)[:2], step.reverse)
     state, ys, _ = runner.loop(inner, state, parts, whole)
     ys = map_leaves(lambda y: np.reshape(y, (cut, *np.shape(y)[2:])), ys)
     if not step.reverse:

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.batch.batch_level import Batch, BatchLevel, unbatch
-from simpleautodiff.compiled.loops.loop_function import (
+from simpleautodiff.compiled.loops.loop_line import (
     LoopFunction,
     find_dependent,
     replay_body,
 )
-from simpleautodiff.compiled.loops.record_loop import Step, record_step, run_recorded
+from simpleautodiff.compiled.loops.record_loop import LoopStep, record_step, run_recorded
 from simpleautodiff.compiled.recording.body_level import find_example
 from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
@@ -74,7 +74,7 @@ class LoopRunner:
         self.estimates, self.precise = estimates, precise
 
     def loop(
-        self, step: Step, carry: Any, xs: Any, rows: int, limit: Any = None, go: Any = True
+        self, step: LoopStep, carry: Any, xs: Any, rows: int, limit: Any = None, go: Any = True
     ) -> tuple[Any, Any, Any]:
         """Record a step and run the loop; return the last carry, the results, and the steps."""
         recorded = record_step(step, carry, xs, rows, self)
@@ -196,7 +196,7 @@ class LoopRunner:
             return after, ys, *made[stop:]
 
         carry, ys, count = self.loop(
-            Step(f, function.reverse, function.exits),
+            LoopStep(f, function.reverse, function.exits),
             (values[:at], {k: higher[k] for k in moving if k < at}),
             (values[at:end], {k: higher[k] for k in moving if at <= k < end}),
             function.rows,
@@ -236,7 +236,7 @@ class LoopRunner:
             return list(made[:at]), list(made[at:stop]), *made[stop:]
 
         after, ys, count = self.loop(
-            Step(f, function.reverse, function.exits),
+            LoopStep(f, function.reverse, function.exits),
             carry, columns, function.rows, given.limit, given.go,
         )  # fmt: skip
         ys = [np.moveaxis(y, 1, 0) if out_axes[at + k] == 0 else y for k, y in enumerate(ys)]
@@ -274,7 +274,7 @@ class _Back:
         inputs = self.given.inputs
         totals = {k: as_number(None, inputs[k]) for k in self.constants}
         (carry, totals), rows, _ = self.runner.loop(
-            Step(self._step, not self.function.reverse),
+            LoopStep(self._step, not self.function.reverse),
             ({k: seeds[k] for k in self.carried}, totals),
             (self.states, self.given.columns, {k: x for k, x in seeds.items() if k >= at}),
             self.count,

@@ -18,7 +18,7 @@ from simpleautodiff.compiled.array.buffers import BufferLayout
 from simpleautodiff.compiled.array.build_loops import NumpyCall, Task, build_tasks, prune
 from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.array.loops import Access, Loop
-from simpleautodiff.compiled.array.schedule import Schedule
+from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.array.view_accesses import Shape, View, steps
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
@@ -136,7 +136,7 @@ def make_body(program: RecordedProgram, precise: bool) -> ScalarBody | ArrayBody
     kernel = unroll_if_small(program, precise) if elements <= ROLLING.scalar else None
     if kernel is not None:
         return ScalarBody(kernel)
-    plan = Schedule(clean(program, precise), exact=precise)
+    plan = LoopSchedule(clean(program, precise), exact=precise)
     tasks = prune(build_tasks(plan, precise), plan)
     if any(isinstance(task, NumpyCall) for task in tasks):
         names = [plan.lines[task.number].name for task in tasks if isinstance(task, NumpyCall)]

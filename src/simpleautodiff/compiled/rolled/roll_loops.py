@@ -14,7 +14,7 @@ import numpy as np
 
 from simpleautodiff.compiled.array.simplify import without_dead
 from simpleautodiff.compiled.array.view_accesses import View, whole
-from simpleautodiff.compiled.loops.loop_function import LoopFunction
+from simpleautodiff.compiled.loops.loop_line import LoopFunction
 from simpleautodiff.compiled.recording.trace_program import (
     Guard,
     Line,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simpleautodiff.compiled.array.classify import NUMPY
 from simpleautodiff.compiled.array.complex_parts import split_complex
-from simpleautodiff.compiled.array.schedule import Schedule
+from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
@@ -47,4 +47,4 @@ def can_compile(program: RecordedProgram, precise: bool = False) -> bool:
     if known and None not in kinds and can_lower(line.what, line.dtype):
         return True
     program = program if precise else split_complex(program)
-    return NUMPY not in Schedule(program, exact=precise).how
+    return NUMPY not in LoopSchedule(program, exact=precise).how

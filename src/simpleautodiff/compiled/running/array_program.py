@@ -19,7 +19,7 @@ from simpleautodiff.compiled.array.build_loops import (
 from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.array.run_numpy import Replay
-from simpleautodiff.compiled.array.schedule import Schedule
+from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.array.strips import in_strips
 from simpleautodiff.compiled.array.why_numpy import explain_numpy
@@ -86,7 +86,7 @@ class ArrayProgram:
 
     def _compile(self, precise: bool, form: CallForm | None) -> None:
         program = self.program if precise else split_complex(self.program)
-        self.plan = Schedule(program, exact=precise)
+        self.plan = LoopSchedule(program, exact=precise)
         work = prune(build_tasks(self.plan, precise), self.plan)
         self.work = work if precise else in_strips(work, self.plan)
         self.memory = BufferLayout(self.plan, self.work)
@@ -128,7 +128,7 @@ class ArrayProgram:
         return [*said, f"memory: {self.memory.size} bytes for {count} results on the way"]
 
 
-def _describe(plan: Schedule, piece: Task) -> str:
+def _describe(plan: LoopSchedule, piece: Task) -> str:
     if isinstance(piece, Loop):
         return f"loop: {piece.says}, {len(piece.loads)} read, {len(piece.stores)} written"
     if isinstance(piece, BlasProduct):

@@ -20,10 +20,10 @@ from simpleautodiff.rules.array.indexing import make_concatenate
 from simpleautodiff.values.functions import optional
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Schedule
+    from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 
-def cholesky(plan: Schedule, line: Line, a: Any) -> Ref:
+def cholesky(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     """Compute the lower factor, which is LAPACK's upper one by columns; the rest is unchanged."""
     n = line.shape[-1]
     whole = add_routine(plan, LapackRoutine("cholesky", line.shape[:-2], n, n), (a,), line.dtype)
@@ -35,7 +35,7 @@ def cholesky(plan: Schedule, line: Line, a: Any) -> Ref:
     return result
 
 
-def _eigh(plan: Schedule, line: Line, a: Any) -> Ref:
+def _eigh(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     """Return the line of eigenvectors, row by row, and the eigenvalues behind them."""
     *stack, n, _ = shape_of(plan, a)
     work = 1 + 6 * n + 2 * n * n + 3 + 5 * n
@@ -47,13 +47,13 @@ def _eigh(plan: Schedule, line: Line, a: Any) -> Ref:
     return found
 
 
-def eigenvalues(plan: Schedule, line: Line, a: Any) -> Ref:
+def eigenvalues(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     """Return the eigenvalues of symmetric matrices."""
     n = line.shape[-1]
     return part_of(plan, _eigh(plan, line, a), n * n, (n,))
 
 
-def eigenvectors(plan: Schedule, line: Line, a: Any) -> Ref:
+def eigenvectors(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     """Return the eigenvectors of symmetric matrices."""
     n = line.shape[-1]
     return swap(plan, part_of(plan, _eigh(plan, line, a), 0, (n, n)))
@@ -66,7 +66,7 @@ def _work_of_svd(m: int, n: int, dtype: Any, vectors: bool) -> int:
     return int(ask(m, n, compute_uv=vectors, full_matrices=False)[0])
 
 
-def _singular(plan: Schedule, a: Any, dtype: Any) -> tuple[Ref, Ref, Ref]:
+def _singular(plan: LoopSchedule, a: Any, dtype: Any) -> tuple[Ref, Ref, Ref]:
     """Return Uᵀ, the singular values and V."""
     *stack, m, n = shape_of(plan, a)
     k = min(m, n)
@@ -79,7 +79,7 @@ def _singular(plan: Schedule, a: Any, dtype: Any) -> tuple[Ref, Ref, Ref]:
     return left, values, right
 
 
-def svd(plan: Schedule, line: Line, a: Any) -> Ref:
+def svd(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     """Return U, the singular values and V, one below the other."""
     left, values, right = _singular(plan, a, line.dtype)
     stack, k = line.shape[:-2], line.shape[-1]
@@ -87,7 +87,7 @@ def svd(plan: Schedule, line: Line, a: Any) -> Ref:
     return _below_each_other(plan, line, swap(plan, left), middle, right)
 
 
-def _below_each_other(plan: Schedule, line: Line, *parts: Ref) -> Ref:
+def _below_each_other(plan: LoopSchedule, line: Line, *parts: Ref) -> Ref:
     ends = [0]
     for part in parts:
         ends.append(ends[-1] + shape_of(plan, part)[-2])
@@ -96,7 +96,7 @@ def _below_each_other(plan: Schedule, line: Line, *parts: Ref) -> Ref:
     return plan.append(Line(join, (where, *parts), {}, line.shape, line.dtype))
 
 
-def pinv(plan: Schedule, line: Line, a: Any) -> Ref | None:
+def pinv(plan: LoopSchedule, line: Line, a: Any) -> Ref | None:
     """Divide by the singular values that are not too small, as NumPy does."""
     cut = 1e-15 if line.args[1] is None else line.args[1]
     if type(cut) is not float:
@@ -114,7 +114,7 @@ def pinv(plan: Schedule, line: Line, a: Any) -> Ref | None:
     return row_line(plan, "matmul", (right, scaled), line.shape, values)
 
 
-def qr(plan: Schedule, line: Line, a: Any) -> Ref | None:
+def qr(plan: LoopSchedule, line: Line, a: Any) -> Ref | None:
     """Return Q and the transpose of R, one below the other; Q comes from LAPACK's reflectors."""
     *stack, m, n = shape_of(plan, a)
     if m < n:

@@ -17,7 +17,7 @@ from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.rules.row import TABLE
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Schedule
+    from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 
 class LapackRoutine:
@@ -83,7 +83,7 @@ class LapackRoutine:
         return f"{self.name} {sizes}"
 
 
-def in_kind(plan: Schedule, x: Any, dtype: Any) -> Any:
+def in_kind(plan: LoopSchedule, x: Any, dtype: Any) -> Any:
     """Return an argument in the dtype of the result; None if that dtype is not compiled."""
     if isinstance(x, np.ndarray):
         return x if x.dtype == dtype else x.astype(dtype)
@@ -94,42 +94,42 @@ def in_kind(plan: Schedule, x: Any, dtype: Any) -> Any:
     return plan.append(Line(TABLE["astype"], (x, dtype), {}, plan.lines[x].shape, dtype))
 
 
-def shape_of(plan: Schedule, x: Any) -> Shape:
+def shape_of(plan: LoopSchedule, x: Any) -> Shape:
     """Return the shape of a line or of a constant."""
     shape: Shape = plan.lines[x].shape if type(x) is Ref else x.shape
     return shape
 
 
-def dtype_of(plan: Schedule, x: Any) -> Any:
+def dtype_of(plan: LoopSchedule, x: Any) -> Any:
     """Return the dtype of a line or of a constant."""
     return plan.lines[x].dtype if type(x) is Ref else np.asarray(x).dtype
 
 
-def row_line(plan: Schedule, name: str, args: tuple[Any, ...], shape: Shape, like: Any) -> Ref:
+def row_line(plan: LoopSchedule, name: str, args: tuple[Any, ...], shape: Shape, like: Any) -> Ref:
     """Add a line of a row, with the dtype of an existing line."""
     return plan.append(Line(TABLE[name], args, {}, shape, plan.lines[like].dtype))
 
 
-def swap(plan: Schedule, x: Ref) -> Ref:
+def swap(plan: LoopSchedule, x: Ref) -> Ref:
     """Add the transposes of matrices."""
     shape, rank = shape_of(plan, x), len(shape_of(plan, x))
     axes = (*range(rank - 2), rank - 1, rank - 2)
     return row_line(plan, "transpose", (x, axes), _swap_last(shape), x)
 
 
-def swap_if_matrix(plan: Schedule, x: Any) -> Any:
+def swap_if_matrix(plan: LoopSchedule, x: Any) -> Any:
     """Return the transposes of matrices, which may be constant."""
     return swap(plan, x) if type(x) is Ref else np.swapaxes(x, -1, -2)
 
 
-def spread(plan: Schedule, x: Any, shape: Shape) -> Any:
+def spread(plan: LoopSchedule, x: Any, shape: Shape) -> Any:
     """Broadcast matrices over a stack."""
     if type(x) is Ref:
         return row_line(plan, "broadcast_to", (x, shape), shape, x)
     return np.broadcast_to(x, shape)
 
 
-def part_of(plan: Schedule, x: Ref, start: int, shape: Shape) -> Ref:
+def part_of(plan: LoopSchedule, x: Ref, start: int, shape: Shape) -> Ref:
     """Return some elements of each block that LAPACK has filled, in a shape."""
     what = plan.lines[x].what
     if what.work:
@@ -142,12 +142,12 @@ def part_of(plan: Schedule, x: Ref, start: int, shape: Shape) -> Ref:
     return row_line(plan, "reshape", (x, (*what.stack, *shape)), (*what.stack, *shape), x)
 
 
-def add_routine(plan: Schedule, what: LapackRoutine, args: tuple[Any, ...], dtype: Any) -> Ref:
+def add_routine(plan: LoopSchedule, what: LapackRoutine, args: tuple[Any, ...], dtype: Any) -> Ref:
     """Add a line of LAPACK, with all that it writes."""
     return plan.append(Line(what, args, {}, (what.size,), dtype))
 
 
-def find_shared(plan: Schedule, name: str, a: Any, make: Callable[[], Any]) -> tuple[Any, bool]:
+def find_shared(plan: LoopSchedule, name: str, a: Any, make: Callable[[], Any]) -> tuple[Any, bool]:
     """Return what was computed from a matrix or from its transpose, and which of the two."""
     view = plan.view(a)
     turned = view._replace(shape=_swap_last(view.shape), strides=_swap_last(view.strides))

@@ -15,10 +15,10 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.row import TABLE
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Schedule
+    from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 
-def lower_to_lapack(plan: Schedule, line: Line) -> Ref | None:
+def lower_to_lapack(plan: LoopSchedule, line: Line) -> Ref | None:
     """Add the lines that compute a row of linear algebra; None if it is left to NumPy."""
     make = _ROWS.get(line.what) if isinstance(line.what, Primitive) else None
     if make is None or not has_scipy():

@@ -29,10 +29,10 @@ from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.values.functions import optional
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Schedule
+    from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 
-def _lu(plan: Schedule, a: Any, dtype: Any, must: bool = True) -> tuple[Any, bool]:
+def _lu(plan: LoopSchedule, a: Any, dtype: Any, must: bool = True) -> tuple[Any, bool]:
     """Return the line of L, U and row exchanges, and whether they are those of aᵀ."""
     *stack, n, _ = shape_of(plan, a)
 
@@ -65,7 +65,7 @@ def _known_lu(a: Any) -> Any:
     return packed
 
 
-def _solve_factored(plan: Schedule, a: Any, b: Any, stack: Shape, dtype: Any) -> Ref:
+def _solve_factored(plan: LoopSchedule, a: Any, b: Any, stack: Shape, dtype: Any) -> Ref:
     """Return a⁻¹ b, for all matrices of a stack; a known triangle needs no factors."""
     a = _for_all(plan, a, stack)
     lower = plan.triangles.get(plan.view(a))
@@ -78,19 +78,19 @@ def _solve_factored(plan: Schedule, a: Any, b: Any, stack: Shape, dtype: Any) ->
     return swap(plan, part_of(plan, solved, 0, (k, n)))
 
 
-def _for_all(plan: Schedule, a: Any, stack: Shape) -> Any:
+def _for_all(plan: LoopSchedule, a: Any, stack: Shape) -> Any:
     """Return one matrix, or one for each index of a stack."""
     own = shape_of(plan, a)
     fits = math.prod(own[:-2]) == 1 or own[:-2] == stack
     return a if fits else spread(plan, a, (*stack, *own[-2:]))
 
 
-def solve(plan: Schedule, line: Line, a: Any, b: Any) -> Ref:
+def solve(plan: LoopSchedule, line: Line, a: Any, b: Any) -> Ref:
     """Return a⁻¹ b."""
     return _solve_factored(plan, a, b, line.shape[:-2], line.dtype)
 
 
-def inv(plan: Schedule, line: Line, a: Any) -> Ref:
+def inv(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     """Solve for the unit matrix, as NumPy does."""
     one = np.eye(line.shape[-1], dtype=line.dtype)
     made, turned = find_shared(
@@ -99,7 +99,7 @@ def inv(plan: Schedule, line: Line, a: Any) -> Ref:
     return swap(plan, made) if turned else made
 
 
-def solve_triangular(plan: Schedule, line: Line, a: Any, b: Any) -> Ref | None:
+def solve_triangular(plan: LoopSchedule, line: Line, a: Any, b: Any) -> Ref | None:
     """Solve with one triangle; nan and inf, which SciPy refuses, are checked before."""
     lower, unit = line.args[2:]
     stack = line.shape[:-2]
@@ -111,7 +111,7 @@ def solve_triangular(plan: Schedule, line: Line, a: Any, b: Any) -> Ref | None:
 
 
 def _substitute(
-    plan: Schedule,
+    plan: LoopSchedule,
     a: Any,
     b: Any,
     stack: Shape,
@@ -132,7 +132,7 @@ def _substitute(
     return swap(plan, part_of(plan, solved, 0, (k, n)))
 
 
-def _largest(plan: Schedule, x: Ref) -> Ref:
+def _largest(plan: LoopSchedule, x: Ref) -> Ref:
     """Return the largest absolute value; it is not finite if an element is not."""
 
     def make() -> Ref:
@@ -146,7 +146,7 @@ def _largest(plan: Schedule, x: Ref) -> Ref:
 # Determinants. ------------------------------------------------------------------------------------
 
 
-def logabsdet(plan: Schedule, line: Line, a: Any) -> Ref:
+def logabsdet(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     """Add up the logarithms of the diagonal of U."""
     n, stack = shape_of(plan, a)[-1], line.shape
     lu, _ = _lu(plan, a, line.dtype, must=False)
@@ -158,21 +158,21 @@ def logabsdet(plan: Schedule, line: Line, a: Any) -> Ref:
     return row_line(plan, "sum", (logarithm, (len(stack),), False), stack, lu)
 
 
-def sign(plan: Schedule, line: Line, a: Any) -> Ref:
+def sign(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     """Count the row exchanges, and the negative elements on the diagonal of U."""
     lu, _ = _lu(plan, a, line.dtype, must=False)
     signs = add_routine(plan, LapackRoutine("det_sign", line.shape, 1, 1), (lu,), line.dtype)
     return row_line(plan, "reshape", (signs, line.shape), line.shape, lu)
 
 
-def det(plan: Schedule, line: Line, a: Any) -> Ref:
+def det(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     """Return the sign times the exponential of the logarithm, as NumPy does."""
     side, logarithm = sign(plan, line, a), logabsdet(plan, line, a)
     size = row_line(plan, "exp", (logarithm,), line.shape, logarithm)
     return row_line(plan, "mul", (side, size), line.shape, size)
 
 
-def is_singular(plan: Schedule, line: Line, a: Any) -> Ref | None:
+def is_singular(plan: LoopSchedule, line: Line, a: Any) -> Ref | None:
     """Return False where the factors show that not all digits are lost; leave the rest to NumPy.
 
     NumPy compares the smallest and the largest singular value, which take much longer to find.

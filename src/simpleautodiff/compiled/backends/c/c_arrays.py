@@ -22,7 +22,7 @@ from simpleautodiff.compiled.array.build_loops import (
 )
 from simpleautodiff.compiled.array.classify import INPUT
 from simpleautodiff.compiled.array.loops import Loop
-from simpleautodiff.compiled.array.schedule import Schedule
+from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.backends.c import c_scalars as numbers_c
 from simpleautodiff.compiled.backends.c.c_calls import call_lines, can_call, pack_loop
@@ -119,7 +119,7 @@ class _CProgramWriter:
 
     def __init__(self, file: CFile, program: RecordedProgram, name: str, precise: bool) -> None:
         self.file, self.name = file, name
-        self.plan = plan = Schedule(rewrite_lines(program), alone=True)
+        self.plan = plan = LoopSchedule(rewrite_lines(program), alone=True)
         self.work = prune(build_tasks(plan, precise), plan)
         self.memory = BufferLayout(plan, self.work)
         self.size = self.memory.size

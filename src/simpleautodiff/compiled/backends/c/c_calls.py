@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from simpleautodiff.compiled.array.loops import Access, Loop
-from simpleautodiff.compiled.array.schedule import Schedule
+from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.view_accesses import View, steps
 from simpleautodiff.compiled.backends.c.c_factorizations import use
 from simpleautodiff.compiled.backends.c.c_file import CFile
@@ -29,7 +29,7 @@ _OF_WHOLE = {"add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", 
 class ProgramWriter(Protocol):
     """Writes a program as C code."""
 
-    plan: Schedule
+    plan: LoopSchedule
     file: CFile
 
     def take_buffer(self, slot: Any, kind: str, count: int) -> str:
@@ -42,7 +42,7 @@ class ProgramWriter(Protocol):
         """Write the address of a buffer."""
 
 
-def can_call(plan: Schedule, line: Line) -> bool:
+def can_call(plan: LoopSchedule, line: Line) -> bool:
     """Tell whether C can compute a line."""
     kinds = [plan.dtype_of(place) for place in places((line.args, line.kwargs))]
     if None in kinds or dtype_letter(line.dtype) is None:
@@ -124,7 +124,7 @@ class _Call:
         return [*self.lines, f"status = {called};", "if (status) return status;"]
 
 
-def pack_loop(plan: Schedule, view: View, to: Any, kind: str) -> Loop:
+def pack_loop(plan: LoopSchedule, view: View, to: Any, kind: str) -> Loop:
     """Return the loop that copies the elements of a view into contiguous memory."""
     own = plan.dtype_of_root(view.root)
     flat = ScalarProgram()
