@@ -190,7 +190,10 @@ def test_third_derivative_of_the_matrix_exponential():
 
 # Distributions. -----------------------------------------------------------------------------------
 
-SHAPES = {"gamma": (2.3,), "chi2": (3.3,), "t": (4.2,), "lognorm": (0.7,), "beta": (2.1, 0.8)}
+SHAPES = {
+    **{"gamma": (2.3,), "chi2": (3.3,), "t": (4.2,), "lognorm": (0.7,), "genpareto": (0.4,)},
+    "beta": (2.1, 0.8),
+}
 METHODS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf")
 CONTINUOUS = sorted(
     (name, method)

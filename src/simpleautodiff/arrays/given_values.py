@@ -45,8 +45,8 @@ def _if_many(subscripts: Any, *operands: Any, **kwargs: Any) -> bool:
     return len(operands) > 2 or not isinstance(subscripts, str) or "." in subscripts
 
 
-def _if_wide(a: Any, *args: Any, **kwargs: Any) -> bool:
-    return bool(a.shape[-2] < a.shape[-1])
+def _if_number_or_stack(*args: Any, **kwargs: Any) -> bool:
+    return any(np.ndim(plain(arg)) not in (1, 2) for arg in args)
 
 
 def _if_values_alone(
@@ -73,7 +73,9 @@ ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.bincount, np.histogram2d, np.histogramdd), _always),
     **dict.fromkeys((np.linalg.norm, np.linalg.vector_norm, np.linalg.matrix_norm), _always),
     **dict.fromkeys((np.linalg.cond, np.linalg.slogdet, np.linalg.matrix_power), _always),
-    **dict.fromkeys((np.linalg.multi_dot, np.linalg.lstsq, np.linalg.eigvals), _always),
+    **dict.fromkeys(
+        (np.linalg.multi_dot, np.linalg.lstsq, np.linalg.eigvals, np.linalg.qr), _always
+    ),
     **dict.fromkeys((np.linalg.svdvals, np.linalg.vecdot), _always),
     **dict.fromkeys((np.emath.power, np.emath.arccos, np.emath.arcsin, np.emath.logn), _always),
     **dict.fromkeys((np.fft.irfft, np.fft.irfft2, np.fft.irfftn, np.fft.rfftn), _always),
@@ -82,11 +84,10 @@ ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.fft.fftn, np.fft.ifftn, np.fft.rfft), _unless_double),
     **dict.fromkeys((np.convolve, np.polymul, np.var, np.std), _if_complex),
     np.linalg.cholesky: _if_upper,
-    np.dot: _if_number,
+    np.dot: _if_number_or_stack,
     np.inner: _if_number,
     np.einsum: _if_many,
     np.linalg.pinv: _if_hermitian,
-    np.linalg.qr: _if_wide,
     np.linalg.svd: _if_values_alone,
 }
 for _name in ("cumulative_prod",):  # since NumPy 2.1
