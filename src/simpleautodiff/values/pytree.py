@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
+from itertools import islice
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -37,7 +38,8 @@ def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
     if _is_leaf(tree):
         return [tree], next
     if type(tree) is tuple and tree and all([_is_leaf(part) for part in tree]):
-        return list(tree), tuple
+        size = len(tree)
+        return list(tree), lambda new: tuple(islice(new, size))  # others may take the rest
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves)
 

@@ -50,6 +50,8 @@ class BodyLevel(SymbolLevel):
         if self._way is None or not isinstance(truth, Symbol):
             return super().guard(truth)
         self._decisions.setdefault(truth.place, truth)
+        if len(self._decisions) >= WAYS:  # each adds a path; without end, if it is that of a loop
+            raise not_recorded(f"a step of a loop with more than {WAYS} ways through it")
         at = list(self._decisions).index(truth.place)
         return self._way[at] if at < len(self._way) else True
 
