@@ -139,6 +139,7 @@ def _read_until(screen, word):
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
+@pytest.mark.filterwarnings("ignore:.*fork")  # the copy of this process becomes zsh at once
 @pytest.mark.parametrize("line", TYPED)
 def test_completion_in_zsh(engines, capsys, line):
     main(["completion", "zsh"])

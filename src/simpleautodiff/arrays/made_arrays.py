@@ -248,12 +248,12 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
     raise in_the_way from None
 
 
-def _find_line(error: BaseException) -> tuple[Any, int] | None:
-    """Return the code object and the line of the user's code at which an error was raised."""
+def _find_line(error: BaseException) -> tuple[str, int] | None:
+    """Return the file and the line of the user's code at which an error was raised."""
     traceback, line = error.__traceback__, None
     while traceback is not None:
         if is_user_frame(traceback.tb_frame):
-            line = traceback.tb_frame.f_code, traceback.tb_lineno
+            line = traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
         traceback = traceback.tb_next
     return line
 

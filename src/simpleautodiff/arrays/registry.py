@@ -106,7 +106,7 @@ def _call_without_implementation(function: Any, args: Any, kwargs: Any) -> Any:
     if function in IN_PLACE_FUNCTIONS and args and isinstance(args[0], (Traced, Written)):
         return IN_PLACE_FUNCTIONS[function](args[0].writable(), *args[1:], **kwargs)
     if function in IN_PLACE_FUNCTIONS:
-        raise LostDerivativeError(
+        raise scipy_error() or LostDerivativeError(
             f"{name_of(function)} would write a node into a plain array, which drops its "
             "derivative; an array that is made inside the function can be written to, and one "
             f"made outside after y = np.copy(y){cite_line()}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.errors import TraceError
+from simpleautodiff.errors import ArgumentError, TraceError
 from simpleautodiff.values.pytree import flatten
 
 
@@ -83,3 +83,39 @@ def _agree(leaf: Any, number: Any) -> bool:
     scale = np.max(np.abs(a[np.isfinite(a)]), initial=0.0)
     loose = 1e-3 if a.dtype.itemsize <= 4 else 1e-6
     return bool(np.allclose(a, b, rtol=loose, atol=loose * float(scale), equal_nan=True))
+
+
+def write_into(result: Any, out: Any) -> Any:
+    """Write a result into the array that the caller gave."""
+    if not isinstance(result, np.ndarray) or not isinstance(out, np.ndarray):
+        raise ArgumentError(
+            f"out=... is an array for a result that is one; the result is a "
+            f"{type(result).__name__}, out a {type(out).__name__}"
+        )
+    if out.shape != result.shape or out.dtype != result.dtype:
+        raise ArgumentError(
+            f"out has the shape {out.shape} and the kind {out.dtype}, the result {result.shape} "
+            f"and {result.dtype}"
+        )
+    if result is not out and not _is_view(result, out):  # otherwise it was written there directly
+        np.copyto(out, result)
+    return out
+
+
+def _is_view(result: Any, of: Any) -> bool:
+    """Tell whether an array has exactly the elements of another, in the same memory."""
+    return result.__array_interface__["data"] == of.__array_interface__["data"] and bool(
+        result.strides == of.strides
+    )
+
+
+def without_out(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments without `out`."""
+    return {name: arg for name, arg in kwargs.items() if name != "out"}
+
+
+def is_as_before(old: Any, new: Any) -> bool:
+    """Tell whether an argument still has the elements that it had."""
+    if not isinstance(old, np.ndarray):
+        return True
+    return np.array_equal(old, new, equal_nan=old.dtype.kind in "fc")

@@ -21,6 +21,9 @@ from simpleautodiff.compiled.finish_results import (
     copy_array,
     dtype_of_result,
     find_finish,
+    is_as_before,
+    without_out,
+    write_into,
 )
 from simpleautodiff.compiled.loops.recorder import recording_loops
 from simpleautodiff.compiled.recording.estimates import Estimates, NumbersNeeded
@@ -118,7 +121,7 @@ class JitFunction:
         """Answer a call: by a program that fits, or by running the function."""
         if "out" in kwargs and "out" not in self.parameters:
             out = kwargs["out"]
-            return _write_into(self._answer(args, without_out(kwargs), out), out)
+            return write_into(self._answer(args, without_out(kwargs), out), out)
         return self._answer(args, kwargs)
 
     def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any = None) -> Any:
@@ -374,39 +377,10 @@ class _WithoutWarnings:
             self.silence.__exit__(None, None, None)
 
 
-def without_out(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return the keyword arguments without `out`."""
-    return {name: arg for name, arg in kwargs.items() if name != "out"}
-
-
-def _write_into(result: Any, out: Any) -> Any:
-    """Write a result into the array that the caller gave."""
-    if not isinstance(result, np.ndarray) or not isinstance(out, np.ndarray):
-        raise ArgumentError(
-            f"out=... is an array for a result that is one; the result is a "
-            f"{type(result).__name__}, out a {type(out).__name__}"
-        )
-    if out.shape != result.shape or out.dtype != result.dtype:
-        raise ArgumentError(
-            f"out has the shape {out.shape} and the kind {out.dtype}, the result {result.shape} "
-            f"and {result.dtype}"
-        )
-    if result is not out and not _is_view(result, out):  # otherwise it was written there directly
-        np.copyto(out, result)
-    return out
-
-
-def _is_view(result: Any, of: Any) -> bool:
-    """Tell whether an array has exactly the elements of another, in the same memory."""
-    return result.__array_interface__["data"] == of.__array_interface__["data"] and bool(
-        result.strides == of.strides
-    )
-
-
 def _check_unchanged(described: CallSignature, before: list[Any], name: str) -> None:
     leaves, after = described.leaves, flatten(described.tree)[0]
     same = len(leaves) == len(after) and all(map(operator.is_, leaves, after))
-    if not same or not all(map(_is_as_before, before, leaves)) or _holds_other(described):
+    if not same or not all(map(is_as_before, before, leaves)) or _holds_other(described):
         raise TraceError(f"{name} writes to its argument; let it write to a copy: x = x.copy()")
 
 
@@ -418,12 +392,6 @@ def _holds_other(described: CallSignature) -> bool:
         return signature(described.tree).key != described.key
     except NotComparedError:
         return True
-
-
-def _is_as_before(old: Any, new: Any) -> bool:
-    if not isinstance(old, np.ndarray):
-        return True
-    return np.array_equal(old, new, equal_nan=old.dtype.kind in "fc")
 
 
 def _as_input(leaf: Any) -> Any:

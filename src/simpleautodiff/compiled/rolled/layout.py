@@ -17,12 +17,13 @@ import numpy as np
 from simpleautodiff.compiled.array.buffers import BufferLayout
 from simpleautodiff.compiled.array.build_loops import NumpyCall, Task, build_tasks, prune
 from simpleautodiff.compiled.array.complex_parts import split_complex
-from simpleautodiff.compiled.array.loops import Access, Loop
+from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.simplify import clean
-from simpleautodiff.compiled.array.view_accesses import Shape, View, steps
+from simpleautodiff.compiled.array.view_accesses import View, steps
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.rolled.limits import ROLLING
+from simpleautodiff.compiled.rolled.move_loops import make_move
 from simpleautodiff.compiled.rolled.roll import FLOAT64_DTYPE, lowest
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
@@ -36,8 +37,6 @@ from simpleautodiff.compiled.rolled.rolled_program import (
     RolledProgram,
 )
 from simpleautodiff.compiled.scalar.kernel import Kernel
-from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
-from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 
 LOOP = -1  # the opcode of a loop, instead of the number of a body
@@ -329,7 +328,7 @@ class RolledLayout:
         key = move.adds, to.shape, to.strides, strides, dtype
         if key not in self._moves:
             self._moves[key] = len(self.bodies)
-            self.bodies.append(MoveBody(_move_loop(*key)))
+            self.bodies.append(MoveBody(make_move(*key)))
         source = self._first(by) if isinstance(by, View) else self.constant(by)
         return [self._moves[key], 0, self._first(to), source]
 
@@ -393,20 +392,3 @@ def _roots(call: Call, rolled: RolledProgram) -> Iterable[int]:
 def constant_view(array: Any) -> View:
     """Return the view of the elements of a constant."""
     return View(-1, array.shape, 0, steps(array.shape))
-
-
-def move_loop(shape: Shape, by: Shape, dtype: Any) -> Loop:
-    """Return the loop that puts elements side by side: from buffer 1 to buffer 0."""
-    return _move_loop(False, shape, steps(shape), by, dtype)
-
-
-def _move_loop(adds: bool, shape: Shape, to: Shape, by: Shape, dtype: Any) -> Loop:
-    """Return the loop that moves elements, from buffer 1 to buffer 0."""
-    letter = dtype_letter(dtype) or ""
-    flat, loads = ScalarProgram(), [Access(1, letter, 0, by)]
-    value = flat.input(letter)
-    if adds:
-        value = flat.add(flat.input(letter), value)
-        loads.append(Access(0, letter, 0, to))
-    flat.outputs = [value]
-    return Loop(shape, flat, loads, [(value, Access(0, letter, 0, to))], [], "move")

@@ -17,7 +17,8 @@ from simpleautodiff.compiled.backends.llvm.python_entry import (
 )
 from simpleautodiff.compiled.backends.llvm.segments import BODY, KEPT, take_block
 from simpleautodiff.compiled.native import compile as engine
-from simpleautodiff.compiled.rolled.layout import RolledLayout, move_loop
+from simpleautodiff.compiled.rolled.layout import RolledLayout
+from simpleautodiff.compiled.rolled.move_loops import move_loop
 
 RUN, TABLES = "run", "tables"  # the range of words, and the first bytes of a block
 _COPY = "llvm.memcpy.p0.p0.i64"
