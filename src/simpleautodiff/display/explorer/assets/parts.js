@@ -91,8 +91,8 @@ function note(doc, fold) {
   const text = folded.length
     ? `${doc.nodes.length.toLocaleString("en")} nodes; ${total} of them are folded into ${folded.length === 1 ? "one box" : `${folded.length} boxes`}.`
     : `${doc.nodes.length.toLocaleString("en")} nodes, all unfolded.`;
-  const many = folded.length && doc.nodes.length > MOST_UNFOLDED ? " Too many to draw them all: press a box, or go to a node." : "";
-  return make("span", { class: "note" }, text + many);
+  const many = folded.length && doc.nodes.length > MOST_UNFOLDED ? "Too many to draw them all: press a box, or go to a node" : "";
+  return make("span", { class: "note", title: many }, text);
 }
 
 function sourceLines(list, doc) {
