@@ -16,7 +16,7 @@ from simpleautodiff.program.typed_graphs import as_function
 from simpleautodiff.program.written_numbers import write_short
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.elimination import (
-    ORDERS,
+    ELIMINATION_ORDERS,
     EliminationGraph,
     EliminationStep,
     NewEdge,
@@ -101,7 +101,9 @@ def eliminate(
     rows = [[_as_float(graph.derivative(i, k)) for i in inputs] for k in results]
     names = [program.names[node] for node in program.nodes]
     counts = {} if isinstance(order, str) else {"this order": _count(steps)}
-    counts |= {each: _count(eliminate_all(_make_graph(program), each)) for each in ORDERS}
+    counts |= {
+        each: _count(eliminate_all(_make_graph(program), each)) for each in ELIMINATION_ORDERS
+    }
     return Elimination(
         f"Elimination of {len(steps)} vertices",
         tuple([names[step.vertex] for step in steps]),

@@ -18,13 +18,13 @@ from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.errors import ArgumentError, short_repr
-from simpleautodiff.rules.array.limits import take_limit
 from simpleautodiff.rules.array.repeated_values import (
     find_largest,
     has_moved,
     is_turned,
     mark_turned,
 )
+from simpleautodiff.rules.array.series_limits import take_limit
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.scalar.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.transforms.arguments import (

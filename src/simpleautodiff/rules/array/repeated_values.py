@@ -28,7 +28,8 @@ from simpleautodiff.core.jet import JetLevel
 from simpleautodiff.core.level import Level, Traced, concrete, plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.tape import Tape
-from simpleautodiff.rules.array.limits import (
+from simpleautodiff.rules.array.products import swap
+from simpleautodiff.rules.array.series_limits import (
     SERIES_ORDER,
     Factors,
     LimitLevel,
@@ -38,7 +39,6 @@ from simpleautodiff.rules.array.limits import (
     move,
     warn_arbitrary,
 )
-from simpleautodiff.rules.array.products import swap
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.branches import where
 from simpleautodiff.values.functions import Function

@@ -11,18 +11,44 @@ from collections.abc import Callable, Iterator, Mapping
 from numbers import Number
 from typing import Any
 
-VALUES = ("value", "data", "val", "v", "primal", "real", "x", "a", "number", "item", "f")
-DERIVATIVES = (
+VALUE_NAMES = ("value", "data", "val", "v", "primal", "real", "x", "a", "number", "item", "f")
+DERIVATIVE_NAMES = (
     *("grad", "partial_derivative", "derivative", "adjoint", "bar", "dot", "gradient", "deriv"),
     *("der", "d", "tangent", "dual", "eps", "dx", "dv", "df", "b", "grad_value", "_grad", "prime"),
 )
-BACKWARD = ("backward", "reverse", "backprop", "backpropagate", "reverse_mode", "back")
-FORWARD = ("forward", "forward_mode", "forward_sweep")
-GRADIENT = ("grad", "gradient", "derivative", "derivatives", "differentiate", "diff", "jacobian")
-INPUT = ("input", "var", "variable", "new_var", "new_variable", "leaf", "new", "watch", "track")
-RESET = ("zero_grad", "zero_grads", "reset", "reset_grad", "reset_grads", "clear_grads", "clear")
-CLASSES = ("Node", "Value", "Var", "Variable", "Scalar", "Tensor", "Number", "Dual")
-OPERATORS: dict[str, Callable[..., Any]] = {
+BACKWARD_NAMES = ("backward", "reverse", "backprop", "backpropagate", "reverse_mode", "back")
+FORWARD_NAMES = ("forward", "forward_mode", "forward_sweep")
+GRADIENT_NAMES = (
+    "grad",
+    "gradient",
+    "derivative",
+    "derivatives",
+    "differentiate",
+    "diff",
+    "jacobian",
+)
+INPUT_NAMES = (
+    "input",
+    "var",
+    "variable",
+    "new_var",
+    "new_variable",
+    "leaf",
+    "new",
+    "watch",
+    "track",
+)
+RESET_NAMES = (
+    "zero_grad",
+    "zero_grads",
+    "reset",
+    "reset_grad",
+    "reset_grads",
+    "clear_grads",
+    "clear",
+)
+CLASS_NAMES = ("Node", "Value", "Var", "Variable", "Scalar", "Tensor", "Number", "Dual")
+PYTHON_OPERATORS: dict[str, Callable[..., Any]] = {
     **{"add": operator.add, "sub": operator.sub, "mul": operator.mul},
     **{"div": operator.truediv, "pow": operator.pow, "neg": operator.neg, "iadd": operator.iadd},
 }
@@ -53,7 +79,7 @@ def first(names: tuple[str, ...], holder: Any) -> Any:
     return None
 
 
-class Engine:
+class LearnerEngine:
     """A learner's engine: how nodes are made, swept and read."""
 
     shape = ""
@@ -82,7 +108,7 @@ class Engine:
 
     def reset(self, nodes: list[Any]) -> None:
         """Do what a user of this shape does between two sweeps."""
-        function = first(RESET, self.functions)
+        function = first(RESET_NAMES, self.functions)
         if function is not None:
             takes = len(inspect.signature(function).parameters)
             function(*nodes[-1:] if takes else ())
@@ -92,12 +118,12 @@ class Engine:
     def apply(self, operation: str, args: list[Any]) -> Any:
         """Do one operation: by an operator, a function, or a method."""
         node = next(arg for arg in args if not isinstance(arg, (int, float)))
-        if operation in OPERATORS:
+        if operation in PYTHON_OPERATORS:
             dunder = DUNDERS.get(operation, f"__{operation}__")
             if operation == "iadd":
                 dunder = "__add__"
             if hasattr(type(node), dunder):
-                return OPERATORS[operation](*args)
+                return PYTHON_OPERATORS[operation](*args)
             operation = "add" if operation == "iadd" else operation
         if operation == "abs" and hasattr(type(node), "__abs__"):
             return abs(node)
@@ -115,7 +141,9 @@ class Engine:
         if isinstance(node, (int, float)) or node is None:
             return node
         if not self.value_name:
-            self.value_name = next((n for n in VALUES if is_number(getattr(node, n, None))), "")
+            self.value_name = next(
+                (n for n in VALUE_NAMES if is_number(getattr(node, n, None))), ""
+            )
         return plain(getattr(node, self.value_name, None), self)
 
     def read(self, result: Any, node: Any) -> Any:
@@ -131,7 +159,7 @@ class Engine:
         if isinstance(node, (int, float)):
             return 0
         if not self.derivative_name:
-            here = [name for name in DERIVATIVES if name in attributes(node)]
+            here = [name for name in DERIVATIVE_NAMES if name in attributes(node)]
             self.derivative_name = next((n for n in here if not callable(getattr(node, n))), "")
         return plain(getattr(node, self.derivative_name, None), self)
 
@@ -174,7 +202,7 @@ def is_number(x: Any) -> bool:
     return isinstance(x, Number) and not isinstance(x, bool)
 
 
-def plain(x: Any, engine: Engine) -> Any:
+def plain(x: Any, engine: LearnerEngine) -> Any:
     """Return a number, or the value of a node, as a float; None for anything else."""
     if x is None or isinstance(x, (bool, str)):
         return None
@@ -186,7 +214,7 @@ def plain(x: Any, engine: Engine) -> Any:
     return plain(inner, engine) if inner is not None and inner is not x else None
 
 
-class ValueEngine(Engine):
+class ValueEngine(LearnerEngine):
     """`Value` with `.grad` and `backward()`."""
 
     shape = "value"
@@ -198,7 +226,7 @@ class ValueEngine(Engine):
         for self.cls in classes(namespace, names.get("node")):
             if constructs(self.cls, 0.75):
                 node = self.cls(0.75)
-                names_of = (self.backward,) if self.backward else BACKWARD
+                names_of = (self.backward,) if self.backward else BACKWARD_NAMES
                 found = [n for n in names_of if callable(getattr(node, n, None))]
                 if found:
                     self.backward = found[0]
@@ -221,14 +249,14 @@ class ValueEngine(Engine):
                 setattr(node, name, 0.0)
 
 
-class NodeEngine(Engine):
+class NodeEngine(LearnerEngine):
     """`Node` with functions `forward`, `backward` or both."""
 
     shape = "node"
 
     def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
         super().__init__(namespace, names)
-        wanted = {"reverse": ("backward", BACKWARD), "forward": ("forward", FORWARD)}
+        wanted = {"reverse": ("backward", BACKWARD_NAMES), "forward": ("forward", FORWARD_NAMES)}
         self.sweeps = {}
         for mode, (key, usual) in wanted.items():
             function = first((names[key],) if key in names else usual, self.functions)
@@ -249,7 +277,7 @@ class NodeEngine(Engine):
         return self.sweeps[mode](node)
 
 
-class TapeEngine(Engine):
+class TapeEngine(LearnerEngine):
     """`Tape` with a method that makes inputs: `tape.variable(2)`; it, a function, a node sweeps."""
 
     shape = "tape"
@@ -257,7 +285,7 @@ class TapeEngine(Engine):
     def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
         super().__init__(namespace, names)
         tapes = [c for c in classes(namespace, names.get("tape")) if "tape" in c.__name__.lower()]
-        tapes = [c for c in tapes if first(INPUT, c) is not None and constructs(c)]
+        tapes = [c for c in tapes if first(INPUT_NAMES, c) is not None and constructs(c)]
         if not tapes:
             raise NoEngine
         self.cls = tapes[0]
@@ -265,7 +293,10 @@ class TapeEngine(Engine):
         node = self.make(0.75)
         self.modes = tuple(
             mode
-            for mode, usual in (("reverse", (*BACKWARD, *GRADIENT)), ("forward", FORWARD))
+            for mode, usual in (
+                ("reverse", (*BACKWARD_NAMES, *GRADIENT_NAMES)),
+                ("forward", FORWARD_NAMES),
+            )
             if self.sweeper(mode, usual, node) is not None
         )
         if not self.modes:
@@ -277,7 +308,7 @@ class TapeEngine(Engine):
 
     def make(self, value: Any) -> Any:
         """Make an input."""
-        return (first(INPUT, self.tape))(value)
+        return (first(INPUT_NAMES, self.tape))(value)
 
     def sweeper(self, mode: str, usual: tuple[str, ...], node: Any) -> Any:
         """Return what sweeps: a method of the tape, a function, or a method of nodes."""
@@ -285,7 +316,7 @@ class TapeEngine(Engine):
         method = first(usual, self.tape)
         if inspect.ismethod(method):  # a list has a method reverse, which is another thing
             return lambda: method(node, inputs) if required(method) > 1 else method(node)
-        function = first(tuple(n for n in usual if n not in GRADIENT), self.functions)
+        function = first(tuple(n for n in usual if n not in GRADIENT_NAMES), self.functions)
         if function is not None and required(function) == 1:
             return lambda: function(node)
         method = first(usual, node)
@@ -293,7 +324,7 @@ class TapeEngine(Engine):
 
     def sweep(self, mode: str, node: Any) -> Any:
         """Sweep from a node."""
-        usual = (*BACKWARD, *GRADIENT) if mode == "reverse" else FORWARD
+        usual = (*BACKWARD_NAMES, *GRADIENT_NAMES) if mode == "reverse" else FORWARD_NAMES
         result = self.sweeper(mode, usual, node)()
         if isinstance(result, (list, tuple)) and len(result) == len(self.inputs):
             return {id(node): found for node, found in zip(self.inputs, result, strict=True)}
@@ -302,7 +333,7 @@ class TapeEngine(Engine):
     inputs: list[Any] = []  # noqa: RUF012 - set before each sweep
 
 
-class GradEngine(Engine):
+class GradEngine(LearnerEngine):
     """`grad(f)`: a function that makes the function of derivatives."""
 
     shape = "grad"
@@ -311,7 +342,7 @@ class GradEngine(Engine):
 
     def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
         super().__init__(namespace, names)
-        self.grad = first((names["grad"],) if "grad" in names else GRADIENT, self.functions)
+        self.grad = first((names["grad"],) if "grad" in names else GRADIENT_NAMES, self.functions)
         if self.grad is None or required(self.grad) < 1 or inspect.isclass(self.grad):
             raise NoEngine
 
@@ -343,7 +374,7 @@ class GradEngine(Engine):
         return [found, *others]
 
 
-class DualEngine(Engine):
+class DualEngine(LearnerEngine):
     """Dual numbers: a class made of a value and a derivative."""
 
     shape = "dual"
@@ -374,7 +405,7 @@ def classes(namespace: dict[str, Any], wanted: str | None) -> Iterator[type]:
     home = namespace.get("__name__")
     own = [c for c in own if f"{c.__module__}.".startswith(f"{home}.") or c.__name__ == wanted]
     own = [c for c in own if wanted in (None, c.__name__)]
-    own.sort(key=lambda c: (c.__name__ not in CLASSES, not hasattr(c, "__add__")))
+    own.sort(key=lambda c: (c.__name__ not in CLASS_NAMES, not hasattr(c, "__add__")))
     yield from dict.fromkeys(own)
 
 
@@ -404,7 +435,7 @@ SHAPES = {cls.shape: cls for cls in (TapeEngine, ValueEngine, NodeEngine, DualEn
 
 def find_engine(
     namespace: dict[str, Any], shape: str = "", names: dict[str, str] | None = None
-) -> Engine:
+) -> LearnerEngine:
     """Find the engine in a module; `shape` and `names` say what cannot be guessed."""
     for cls in [SHAPES[shape]] if shape else list(SHAPES.values()):
         try:
