@@ -11,7 +11,8 @@ import numpy as np
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.display.tables import formats
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.program.program import Program, output_names, trace
+from simpleautodiff.program.program import Program, output_names
+from simpleautodiff.program.recorded_run import trace
 from simpleautodiff.program.typed_graphs import as_function
 from simpleautodiff.program.written_numbers import write_short
 from simpleautodiff.transforms.arguments import name_of

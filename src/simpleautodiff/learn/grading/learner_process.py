@@ -1,7 +1,8 @@
 """The process in which a learner's code runs: within limits, and without the answers.
 
 It is started as a script, with the learner's file and the limits as arguments. It reads one case a
-line and writes one result a line. Of the library it loads `engine_shapes` and `running` alone.
+line and writes one result a line. Of the library it loads `running`, `engine_shapes` and
+`learner_engine` alone.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Running one case: a graph built and swept by a learner's engine, and every number it found.
 
-This file runs in the learner's process too: it imports nothing of the library but `engine_shapes`.
+This file runs in the learner's process too: of the library it imports the two files about engines.
 """
 
 from __future__ import annotations
@@ -8,14 +8,8 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from simpleautodiff.learn.grading.engine_shapes import (
-    DualEngine,
-    GradEngine,
-    LearnerEngine,
-    TapeEngine,
-    is_number,
-    plain,
-)
+from simpleautodiff.learn.grading.engine_shapes import DualEngine, GradEngine, TapeEngine
+from simpleautodiff.learn.grading.learner_engine import LearnerEngine, is_number, to_float
 
 
 def run_case(engine: LearnerEngine, case: dict[str, Any]) -> dict[str, Any]:
@@ -103,7 +97,7 @@ def run_grad(engine: GradEngine, case: dict[str, Any]) -> dict[str, Any]:
                 return built[wanted]
 
             found = engine.call(f, [value for _, value in case["inputs"]])
-            read = [plain(number, engine) for number in found]
+            read = [to_float(number, engine) for number in found]
             sweeps.append(dict(zip(names, read, strict=True)))
     return {"values": values, "sweeps": sweeps}
 
