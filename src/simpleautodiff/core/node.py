@@ -54,7 +54,7 @@ class Node(Traced):
         self.args = tuple(parent_nodes)
         self.primitive = make_stated(operator, ()) if operator != "input" or self.args else None
         self.level = hand_above(value.level) if isinstance(value, Traced) else HAND
-        self.index = None
+        self.index = ChildLinks()
         if name:
             engine.label(self, name)
 
@@ -106,25 +106,21 @@ class Node(Traced):
 
     def children(self) -> Iterator[Node]:
         """Yield the living nodes that were computed from this one, in a graph typed by hand."""
-        links = self.index
-        for link in links if isinstance(links, ChildLinks) else (links,):
-            child = link() if link is not None else None
+        for link in self.index:
+            child = link()
             if child is not None:
                 yield child
 
     @property
     def partial_derivative(self) -> Any:
         """The derivative that the last `forward` or `reverse` over this graph found here."""
-        links = self.index
-        found = links.derivative if isinstance(links, ChildLinks) else None
+        found = self.index.derivative if isinstance(self.level, Hand) else None
         return engine.unswept(self) if found is None else found
 
     @partial_derivative.setter
     def partial_derivative(self, derivative: Any) -> None:
         if not isinstance(self.level, Hand):
             raise not_by_hand_error("partial derivative")
-        if not isinstance(self.index, ChildLinks):
-            self.index = ChildLinks(self.index)
         self.index.derivative = derivative
 
     def __repr__(self) -> str:
@@ -191,26 +187,22 @@ class Hand(Recorder):
 
     def append(self, node: Node, /) -> None:
         """Add the new node to the child lists of its parents."""
-        node.index = None
+        node.index = ChildLinks()
         link = ref(node)
         for arg in node.args:
             if isinstance(arg, Node):
-                adopt(arg, link)
+                arg.index.add(link)
 
 
 @final
 class ChildLinks(list["ref[Node]"]):
-    """The children of a node, as weak references, and its last derivative.
+    """The children of a node, as weak references, and what the last sweep found at the node.
 
     Dead references are removed each time the list has doubled.
     """
 
-    __slots__ = ("derivative", "limit")
-
-    def __init__(self, link: ref[Node] | None) -> None:
-        super().__init__([] if link is None else [link])
-        self.derivative: Any = None
-        self.limit = 8
+    derivative: Any = None
+    limit = 8
 
     def add(self, link: ref[Node]) -> None:
         """Append one child, unless it is the last one already (as in x * x)."""
@@ -241,19 +233,7 @@ class Children(list[Node]):
     def append(self, child: Node) -> None:
         """Make `child` a child of the node that this list belongs to."""
         super().append(child)
-        adopt(self.parent, ref(child))
-
-
-def adopt(parent: Node, link: ref[Node]) -> None:
-    """Add a child to a parent, which stores no reference, one, or several."""
-    links = parent.index
-    if links is None:
-        parent.index = link
-    elif isinstance(links, ChildLinks):
-        links.add(link)
-    elif links is not link:
-        parent.index = ChildLinks(links)
-        parent.index.add(link)
+        self.parent.index.add(ref(child))
 
 
 HAND = Hand(0)

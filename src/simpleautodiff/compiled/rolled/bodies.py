@@ -14,10 +14,10 @@ import numpy as np
 
 from simpleautodiff.compiled.array.buffers import BufferLayout
 from simpleautodiff.compiled.array.build_loops import NumpyCall, Task, build_tasks, prune
-from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.simplify import clean
+from simpleautodiff.compiled.array.split_complex import split_complex
 from simpleautodiff.compiled.array.view_accesses import Shape, same_steps, steps
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.rolled.limits import ROLLING

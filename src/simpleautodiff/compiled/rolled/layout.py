@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.array.view_accesses import View, steps
+from simpleautodiff.compiled.recording.symbols import FLOAT64_DTYPE
 from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.compiled.rolled.bodies import (
     Address,
@@ -25,7 +26,7 @@ from simpleautodiff.compiled.rolled.bodies import (
     make_move_body,
 )
 from simpleautodiff.compiled.rolled.number_loops import LoopBody, LoopHead, make_loop_body
-from simpleautodiff.compiled.rolled.roll import FLOAT64_DTYPE, lowest
+from simpleautodiff.compiled.rolled.roll import lowest
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
     Call,
