@@ -14,7 +14,7 @@ from simpleautodiff.compiled.jit_function import JitFunction, Options, Path
 from simpleautodiff.compiled.loops.expand import expand_loops
 from simpleautodiff.compiled.native.background import wait
 from simpleautodiff.compiled.native.callable import CallSlot, quick
-from simpleautodiff.compiled.native.compile import MISSING, Code, available
+from simpleautodiff.compiled.native.compile import MISSING_COMPILER, Code, available
 from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.compiled.report import explanation
 from simpleautodiff.compiled.running.batched_program import BatchedProgram
@@ -215,5 +215,5 @@ def _join_paths(function: JitFunction, text: Callable[[Path], str]) -> str:
 
 def _codes(path: Path, text: Callable[[Code], str]) -> str:
     if not available():
-        return f"; {MISSING}"
+        return f"; {MISSING_COMPILER}"
     return "\n".join(text(code) for code in path.program.codes())
