@@ -9,8 +9,9 @@ from simpleautodiff.compiled.jit_function import Options, record_program
 from simpleautodiff.compiled.loops.expand import expand_loops, has_loops
 from simpleautodiff.compiled.loops.recorder import LOOPS
 from simpleautodiff.compiled.rolled.layout import RolledLayout
+from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.roll_loops import roll_loops
-from simpleautodiff.compiled.running.rolled_tiers import TieredRolledProgram
+from simpleautodiff.compiled.running.rolled_tiers import CALLS_TO_ENTER, TieredRolledProgram
 from simpleautodiff.compiled.signature import signature
 from simpleautodiff.errors import ArgumentError, NotCompiledWarning
 from simpleautodiff.values.pytree import flatten
@@ -202,6 +203,35 @@ def test_it_gives_what_the_function_gives(name, mode):
         agree(jitted(X, U * X), expected[0])
         agree(jitted(0.7, U * 0.7), expected[1])
         assert is_looping(jitted), jitted.explain()
+
+
+@pytest.mark.parametrize("name", LOOPING)
+@pytest.mark.parametrize("mode", ["value", "grad"])
+def test_loops_in_registers_give_what_their_words_give(name, mode, monkeypatch):
+    g, found = MODES[mode](LOOPING[name]), []
+    for most in (0, ROLLING.registers):
+        monkeypatch.setattr(ROLLING, "registers", most)
+        jitted = ad.jit(g, tier="optimised")
+        jitted(X, U)
+        found.append(jitted(X, U))
+        [known] = jitted.function.known.values()
+        program = known.root.program
+        assert program.layout.words_change or most
+        assert program.layout.words_change or program.entry is not None
+    agree(found[1], found[0], rtol=1e-14)
+
+
+def test_loops_of_numbers_are_entered_after_some_calls():
+    scan = lambda x, u: ad.scan(lambda c, t: (c + 0.1 * (np.sin(c) + t), c), x, u)[0]
+    jitted = ad.jit(ad.grad(scan, (0, 1)))
+    expected = ad.grad(scan, (0, 1))(X, U)
+    for _ in range(CALLS_TO_ENTER + 2):
+        agree(jitted(X, U), expected)
+    before = jitted.wait().function.known
+    counted = [found.calls for found in before.values()]
+    agree(jitted(X, U), expected)
+    agree(jitted(0.7, U), ad.grad(scan, (0, 1))(0.7, U))
+    assert [found.calls for found in before.values()] == counted
 
 
 @pytest.mark.parametrize("name", [name for name in LOOPING if name not in BY_NUMBERS])

@@ -30,7 +30,7 @@ from simpleautodiff.compiled.recording.estimates import Estimates, NumbersNeeded
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, native
 from simpleautodiff.compiled.running.batched_function import record_batched
-from simpleautodiff.compiled.running.runnable import RunnableProgram
+from simpleautodiff.compiled.running.runnable import EnteredProgram, RunnableProgram
 from simpleautodiff.compiled.signature import CallSignature, NotComparedError, leaf_paths, signature
 from simpleautodiff.compiled.tiers import make_program
 from simpleautodiff.core.engine import engine
@@ -251,7 +251,10 @@ class JitFunction:
         except TraceError as error:
             found.root, found.reason = None, str(error)
             self._say_not_compiled(found.reason)
-        return found.root is not None
+            return False
+        if isinstance(path.program, EnteredProgram):
+            path.program.on_entry()
+        return True
 
     def _say_not_compiled(self, reason: str, which: str = "Calls like this one") -> None:
         """Warn, once for each function, that it runs without being compiled, and why."""

@@ -201,7 +201,7 @@ def _point_to_code(itself: weakref.ref[Jitted]) -> None:
     if jitted is None:
         return
     programs = [path.program for found in list(jitted.function.known.values())
-                for path in found.paths()]  # fmt: skip
+                for path in found.paths() if path.unconfirmed is None]  # fmt: skip
     entries = [program.entry for program in programs if isinstance(program, EnteredProgram)]
     jitted.point_to(*[entry for entry in entries if entry is not None])
 
