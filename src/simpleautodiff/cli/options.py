@@ -20,7 +20,7 @@ EXAMPLE_POINT = ("x1=2", "x2=5")
 MAX_ORDER = 8
 SUFFIXES = {"txt": "text", "tex": "latex", "htm": "html", "md": "markdown", "xml": "junit"}
 MODES = ("forward", "reverse")
-SHAPES = ("node", "value", "tape", "grad", "dual")
+ENGINE_SHAPES = ("node", "value", "tape", "grad", "dual")
 TABLES = "values, partials, tangents, adjoints, order; some of them"
 SHOWS = ("plain", "values", "tangents", "adjoints", "both", "construction", "reachable", "order")
 
@@ -225,7 +225,12 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "N",
         "help": "the same number, the same programs and blanks",
     },
-    "shape": {"default": "", "choices": SHAPES, "metavar": "SHAPE", "help": ", ".join(SHAPES)},
+    "shape": {
+        "default": "",
+        "choices": ENGINE_SHAPES,
+        "metavar": "SHAPE",
+        "help": ", ".join(ENGINE_SHAPES),
+    },
     "names": {"default": "", "metavar": "NAMES", "help": "node=Scalar,backward=run"},
     "port": {"type": _port, "default": 8000, "metavar": "N", "help": "8000 if not given"},
 }

@@ -14,7 +14,7 @@ from simpleautodiff.compiled.jit_function import JitFunction
 from simpleautodiff.compiled.loops.expand import expand_loops
 from simpleautodiff.compiled.native.background import wait
 from simpleautodiff.compiled.native.callable import CallSlot, quick
-from simpleautodiff.compiled.native.compile import MISSING, Code, available
+from simpleautodiff.compiled.native.compile import MISSING_COMPILER, Code, available
 from simpleautodiff.compiled.paths import Path
 from simpleautodiff.compiled.record_function import Options
 from simpleautodiff.compiled.recording.trace_program import Ref
@@ -217,5 +217,5 @@ def _join_paths(function: JitFunction, text: Callable[[Path], str]) -> str:
 
 def _codes(path: Path, text: Callable[[Code], str]) -> str:
     if not available():
-        return f"; {MISSING}"
+        return f"; {MISSING_COMPILER}"
     return "\n".join(text(code) for code in path.program.codes())

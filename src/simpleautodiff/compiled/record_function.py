@@ -39,7 +39,7 @@ class Options:
     max_paths: int = 64
 
 
-class Recording(NamedTuple):
+class RecordedFunction(NamedTuple):
     """A recorded function."""
 
     program: RecordedProgram
@@ -48,7 +48,7 @@ class Recording(NamedTuple):
     loops: PlainLoops
 
 
-def record_program(f: F, described: CallSignature, options: Options) -> Recording:
+def record_program(f: F, described: CallSignature, options: Options) -> RecordedFunction:
     """Run a function on symbols instead of its inputs; return the program and its results.
 
     Loops are recorded by one step each; if code branches on their results, the function is recorded
@@ -57,7 +57,7 @@ def record_program(f: F, described: CallSignature, options: Options) -> Recordin
     for estimates in (Estimates(allowed=True), Estimates()):
         with suppress(NumbersNeeded), recording_loops(estimates, options.precise) as loops:
             recorded, outputs = run_on_symbols(f, described, options, estimates)
-            return Recording(recorded, outputs, not estimates.made, loops)
+            return RecordedFunction(recorded, outputs, not estimates.made, loops)
     raise AssertionError("true numbers are never asked for again")
 
 

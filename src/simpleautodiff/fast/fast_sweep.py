@@ -17,7 +17,7 @@ from simpleautodiff.core.primitive import TABLE
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.fast.array_sweep import ArraySweep
 from simpleautodiff.fast.deferred_factors import Scaled
-from simpleautodiff.fast.limits import LIMITS
+from simpleautodiff.fast.thresholds import THRESHOLDS
 
 FLOATS = {float, np.float64}
 _EXACT_UP_TO = 2**53  # integers up to here are exact as floats
@@ -49,7 +49,7 @@ def _sweep(tape: Tape, bar: list[Any], arrays: ArraySweep) -> None:
     added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
     result, constant, ndarray = Node, Constant, np.ndarray
     scalars = engine.scalars | {np.float64}  # elements of arrays are np.float64
-    small, medium = LIMITS.small, LIMITS.medium
+    small, medium = THRESHOLDS.small, THRESHOLDS.medium
     for node in reversed(tape):
         adjoint = bar[node.index]
         if adjoint is None:

@@ -20,7 +20,7 @@ from simpleautodiff.arrays.registry import (
     FUNCTIONS,
     IN_PLACE_FUNCTIONS,
     METHOD_NAMES,
-    PLAIN,
+    PLAIN_FUNCTIONS,
     bind_arguments,
     implements,
     name_of,
@@ -91,7 +91,7 @@ def _outline(a: Any) -> Any:
 _LIKE_FUNCTIONS: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)
 FUNCTIONS.update({function: make_like(function) for function in _LIKE_FUNCTIONS})
 FUNCTIONS[np.empty_like] = make_like(np.zeros_like)  # so that unwritten elements do not vary
-PLAIN.difference_update(_LIKE_FUNCTIONS)
+PLAIN_FUNCTIONS.difference_update(_LIKE_FUNCTIONS)
 
 
 def _make_new(function: Any) -> Callable[..., Writable]:

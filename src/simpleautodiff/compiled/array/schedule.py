@@ -20,7 +20,7 @@ from simpleautodiff.compiled.array.arg_extremes import find_places
 from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS, boxes, read_by_element
 from simpleautodiff.compiled.array.boxes import Boxes
 from simpleautodiff.compiled.array.classify import (
-    ELEMENT,
+    ELEMENTWISE,
     GATHER,
     INPUT,
     LAPACK,
@@ -228,11 +228,11 @@ class LoopSchedule:
         if line.kwargs:
             return NUMPY
         if isinstance(line.what, Distances | LapackRoutine):
-            return ELEMENT if isinstance(line.what, Distances) else LAPACK
+            return ELEMENTWISE if isinstance(line.what, Distances) else LAPACK
         if can_lower(line.what, line.dtype) or line.what is TABLE["astype"]:
             numbers = line.args[:1] if line.what is TABLE["astype"] else line.args
             known = all(type(x) is Ref or self.known(x) is not None for x in numbers)
-            return ELEMENT if known or self.all_arrays(numbers) else NUMPY
+            return ELEMENTWISE if known or self.all_arrays(numbers) else NUMPY
         operation = ARRAY_OPERATIONS.get(line.name) if isinstance(line.what, Primitive) else None
         return operation.decide(self, line) if operation else NUMPY
 
@@ -301,7 +301,7 @@ class LoopSchedule:
         if type(arg) is not Ref or not self._goes_along(arg, number):
             return False
         view, shape = self.views[arg], self.space(number)
-        if view.root < 0 or self.how[view.root] not in (ELEMENT, *LOADED):
+        if view.root < 0 or self.how[view.root] not in (ELEMENTWISE, *LOADED):
             return False
         root = self.lines[view.root].shape
         return (
@@ -315,7 +315,7 @@ class LoopSchedule:
         if self.how[number] == LAYERS:
             before, written = ([*places(x)] for x in self.lines[number].args[:2])
             return self.lines[number].name == "set_item" and arg in before and arg not in written
-        return self.how[number] in (ELEMENT, REDUCE)
+        return self.how[number] in (ELEMENTWISE, REDUCE)
 
     def _stage(self, number: int) -> int:
         line = self.lines[number]

@@ -21,7 +21,7 @@ from simpleautodiff.compiled.recording.trace_program import (
 from simpleautodiff.core.level import Traced, unwrapped
 from simpleautodiff.values.pytree import Rebuild, flatten
 
-ROUNDS = 3  # rounds in which the dtypes of carried values have to settle
+DTYPE_ROUNDS = 3  # rounds in which the dtypes of carried values have to settle
 
 
 class LoopStep(NamedTuple):
@@ -55,7 +55,7 @@ def record_step(step: LoopStep, carry: Any, xs: Any, rows: int, settings: Any) -
     leaves, columns = [*map(unwrapped, leaves)], [*map(unwrapped, columns)]
     first = [_as_number(find_example(leaf)) for leaf in leaves]
     row = [find_example(column)[-1 if step.reverse else 0] for column in columns]
-    for _ in range(ROUNDS):
+    for _ in range(DTYPE_ROUNDS):
         traced = _trace(step, [*first, *row], (rebuild_carry, rebuild_row), settings)
         before, after = traced.inputs[: len(leaves)], traced.carry
         dtypes = [np.result_type(a.dtype, b.dtype) for a, b in zip(before, after, strict=True)]

@@ -21,7 +21,7 @@ from simpleautodiff.compiled.loops.step_variables import (
     walk_scope,
 )
 
-HELPERS = "simpleautodiff.compiled.loops.plain_loops"
+REPEATING = "simpleautodiff.compiled.loops.plain_loops"
 GO_ON, BREAK = 0, 1  # exits of a step; each `return` and `raise` has a further number
 _REFUSED = (
     ast.AsyncFor, ast.AsyncWith, ast.Await, ast.ClassDef, ast.Delete, ast.FunctionDef, ast.Global,
@@ -232,7 +232,7 @@ def _import_helpers() -> list[ast.stmt]:
     """Return the code that imports what the rewritten loops call."""
     helpers = [ast.alias("repeat", "<repeat>"), ast.alias("repeat_over", "<repeat over>")]
     return [
-        ast.ImportFrom(HELPERS, helpers, 0),
+        ast.ImportFrom(REPEATING, helpers, 0),
         ast.ImportFrom("builtins", [ast.alias("locals", "<locals>")], 0),
     ]
 

@@ -16,15 +16,16 @@ import numpy as np
 
 from simpleautodiff.compiled.array.buffers import BufferLayout
 from simpleautodiff.compiled.array.build_loops import NumpyCall, Task, build_tasks, prune
-from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.simplify import clean
+from simpleautodiff.compiled.array.split_complex import split_complex
 from simpleautodiff.compiled.array.view_accesses import View, steps
+from simpleautodiff.compiled.recording.symbols import FLOAT64_DTYPE
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.move_loops import make_move
-from simpleautodiff.compiled.rolled.roll import FLOAT64_DTYPE, lowest
+from simpleautodiff.compiled.rolled.roll import lowest
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
     Call,

@@ -193,7 +193,7 @@ _SIGNBIT = OpText(
 _TO_FLOAT32 = "int_to_float32({1})"
 
 # fmt: off
-TABLE = (
+OPERATION_TABLE = (
     # Arithmetic.
     Operation("add", 2, np.add, commutes=True, numpy_code="{1} + {2}",
               real=_infix("fadd FLAGS", "+"), integer=_wrapping("add", "+"), boolean=_OR),
@@ -280,4 +280,4 @@ TABLE = (
 )
 # fmt: on
 
-OPERATIONS = {operation.name: operation for operation in TABLE}
+OPERATIONS = {operation.name: operation for operation in OPERATION_TABLE}

@@ -9,11 +9,11 @@ from typing import Any
 
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.bank import BANK, TASKS, Case
-from simpleautodiff.learn.grading.diagnosis import Diagnosis, Run, Vector, agree, explain
+from simpleautodiff.learn.grading.diagnosis import CaseRun, Diagnosis, Vector, agree, explain
+from simpleautodiff.learn.grading.grade_report import Finding, Report
 from simpleautodiff.learn.grading.mistakes import LIMIT, MISTAKES
 from simpleautodiff.learn.grading.model import VARIANTS
 from simpleautodiff.learn.grading.processes import Runner, start_runner
-from simpleautodiff.learn.grading.report import Finding, Report
 from simpleautodiff.learn.grading.shrinking import shrink
 from simpleautodiff.learn.graphs import EASY, Graph, random_graph
 
@@ -83,11 +83,11 @@ def grade(
 
 def _run_bank(
     runner: Runner, task: str, depth: int, progress: Any
-) -> tuple[list[Run], dict[str, Any]]:
+) -> tuple[list[CaseRun], dict[str, Any]]:
     """Run every case that is within the abilities of the engine."""
     chosen = [_adapt(case, runner.abilities) for case in BANK if task in ("", case.task)]
     cases = [case for case in chosen if _within(case, runner.abilities)]
-    runs: list[Run] = []
+    runs: list[CaseRun] = []
     for case in progress(cases) if progress else cases:
         runs.extend(_run_case(runner, case, depth))
         if sum("timeout" in run.result for run in runs) >= MOST_TIMEOUTS:
@@ -130,7 +130,7 @@ def _within(case: Case, abilities: dict[str, Any]) -> bool:
     return abilities["whole_graph"] or (case.way in ("once", "rebuilt") and not case.wanted)
 
 
-def _run_case(runner: Runner, case: Case, depth: int) -> Iterator[Run]:
+def _run_case(runner: Runner, case: Case, depth: int) -> Iterator[CaseRun]:
     for mode in runner.abilities["modes"]:
         if runner.abilities["shape"] == "dual" and case.way == "interior":
             continue
@@ -138,7 +138,9 @@ def _run_case(runner: Runner, case: Case, depth: int) -> Iterator[Run]:
             steps: Any = depth if case.length else case.graph.steps
             wanted = {"inputs": case.graph.inputs, "steps": steps, "script": script}
             result = runner.run({**wanted, "budget": case.budget})
-            yield Run(case, mode, script, _scaled(result, depth, mode) if case.length else result)
+            yield CaseRun(
+                case, mode, script, _scaled(result, depth, mode) if case.length else result
+            )
 
 
 def _scaled(result: dict[str, Any], depth: int, mode: str) -> dict[str, Any]:
@@ -157,7 +159,7 @@ def _scaled(result: dict[str, Any], depth: int, mode: str) -> dict[str, Any]:
     }
 
 
-def _run_programs(runner: Runner, programs: int, seed: int) -> list[Run]:
+def _run_programs(runner: Runner, programs: int, seed: int) -> list[CaseRun]:
     """Run random programs of the operations that the engine has."""
     operations = [op for op in EASY if op in runner.abilities["operations"]]
     rng = random.Random(seed)
@@ -176,7 +178,7 @@ def _of_program(graph: Graph) -> Case:
 # From runs to findings. ---------------------------------------------------------------------------
 
 
-def _find(runs: list[Run], memory: dict[str, Any]) -> list[Finding]:
+def _find(runs: list[CaseRun], memory: dict[str, Any]) -> list[Finding]:
     diagnosis = explain(runs)
     findings = [
         Finding(
@@ -209,7 +211,7 @@ def _blame_default(findings: list[Finding], detail: str) -> list[Finding]:
     return [Finding(mistake, unknown[0].run, True, detail), *rest]
 
 
-def _smallest_run(runs: list[Run], fault: str) -> Run | None:
+def _smallest_run(runs: list[CaseRun], fault: str) -> CaseRun | None:
     """Return the smallest graph that fails because of this fault."""
     failing = [run for run in runs if run.numbers and not run.ok]
     because = [run for run in failing if fault == "unknown" or not _same(run, fault)]
@@ -217,14 +219,14 @@ def _smallest_run(runs: list[Run], fault: str) -> Run | None:
     return ordered[0] if ordered else None
 
 
-def _same(run: Run, fault: str) -> bool:
+def _same(run: CaseRun, fault: str) -> bool:
     """Tell whether a fault makes no difference to a run."""
-    other = Run(run.case, run.mode, run.script, run.result)
+    other = CaseRun(run.case, run.mode, run.script, run.result)
     other.__dict__["found"] = run.right
     return other.explained((fault,))
 
 
-def _find_errors(runs: list[Run], diagnosis: Diagnosis) -> Iterator[Finding]:
+def _find_errors(runs: list[CaseRun], diagnosis: Diagnosis) -> Iterator[Finding]:
     """Name what is no wrong number: errors, None, too many operations, no answer."""
     for run in runs:
         result, exposes = run.result, run.case.exposes
@@ -246,7 +248,7 @@ def _find_errors(runs: list[Run], diagnosis: Diagnosis) -> Iterator[Finding]:
             yield Finding(MISTAKES[exposes], run)
 
 
-def _without_failure(run: Run, runs: list[Run]) -> Vector:
+def _without_failure(run: CaseRun, runs: list[CaseRun]) -> Vector:
     """Return what the engine found for the same graph where nothing had failed before."""
     for other in runs:
         if other.case.graph == run.case.graph and other.script == run.script[1:] and other.numbers:
@@ -254,7 +256,7 @@ def _without_failure(run: Run, runs: list[Run]) -> Vector:
     return run.right
 
 
-def _name_error(run: Run) -> str:
+def _name_error(run: CaseRun) -> str:
     """Name the misconception behind an error, by the graph that raised it."""
     constant_first = any(
         len(args) == 2 and not isinstance(args[0], str) for _, _, args in run.case.graph.steps

@@ -59,9 +59,16 @@ WRONG_RULES: dict[str, tuple[str, dict[int, Callable[..., float]]]] = {
     "abs_always": ("abs", {0: lambda v, a: 1.0}),
     "maximum_both": ("max", {0: lambda v, a, b: 1.0, 1: lambda v, a, b: 1.0}),
 }
-ORDERS = ("preorder", "unreversed", "breadth_first", "recursion", "no_visited", "dead_children")
+ORDER_FAULTS = (
+    "preorder",
+    "unreversed",
+    "breadth_first",
+    "recursion",
+    "no_visited",
+    "dead_children",
+)
 FLAGS = (  # what else can be wrong, in reverse mode, in forward mode, or in building
-    *ORDERS,
+    *ORDER_FAULTS,
     *("overwritten", "first_place", "parents_as_set", "stale_sum", "stale_unreached"),
     *("seed_is_value", "no_seed", "from_the_end", "no_chain", "constants_shift", "equal_values"),
     *("all_seeded", "product_of_derivatives", "reflected_sub", "reflected_div", "in_place_add"),

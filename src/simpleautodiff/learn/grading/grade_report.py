@@ -13,12 +13,12 @@ from simpleautodiff.display.figures.figure import figure
 from simpleautodiff.display.trace import trace_formula
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.answers import answer
-from simpleautodiff.learn.grading.diagnosis import Run
+from simpleautodiff.learn.grading.diagnosis import CaseRun
 from simpleautodiff.learn.grading.mistakes import LIMIT, Mistake
 from simpleautodiff.learn.graphs import Graph, write_step
 from simpleautodiff.program.formula import parse
 
-MOST_DRAWN = 8  # steps: what is larger is no picture to look at
+MOST_STEPS_DRAWN = 8  # steps: what is larger is no picture to look at
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Finding:
     """One misconception: what it is, the smallest run that shows it, and how sure that is."""
 
     mistake: Mistake
-    run: Run | None
+    run: CaseRun | None
     certain: bool = True
     detail: str = ""
     others: tuple[str, ...] = ()  # what would give the same numbers
@@ -38,7 +38,7 @@ class Report:
 
     name: str
     abilities: dict[str, Any]
-    runs: tuple[Run, ...]
+    runs: tuple[CaseRun, ...]
     findings: tuple[Finding, ...]
     task: str = ""
 
@@ -82,7 +82,7 @@ def write_number(x: Any) -> str:
     return f"{x:.6g}" if isinstance(x, (int, float)) else str(x)
 
 
-def write_headline(run: Run) -> str:
+def write_headline(run: CaseRun) -> str:
     """Say what was asked, what came back and what is right: "x - x: you return 2, right is 0"."""
     asked = _written(run)
     if not run.numbers:
@@ -97,14 +97,14 @@ def write_headline(run: Run) -> str:
     return f"{asked}: you return {write_number(yours)} for {name}, right is {write_number(right)}"
 
 
-def _written(run: Run) -> str:
+def _written(run: CaseRun) -> str:
     if run.case.length:
         return run.case.name
     text = str(run.case.graph)
     return text if len(text) < 160 else f"{text[:70]} ... {text[-70:]}"
 
 
-def _outcome(run: Run) -> str:
+def _outcome(run: CaseRun) -> str:
     if "budget" in run.result:
         return f"stopped after {run.case.budget} operations"
     if "error" in run.result:
@@ -112,7 +112,7 @@ def _outcome(run: Run) -> str:
     return "no answer in time" if "timeout" in run.result else "the process ended"
 
 
-def _numbered(run: Run) -> list[str]:
+def _numbered(run: CaseRun) -> list[str]:
     """Name the numbers of a run as the chain rule writes them."""
     names = ["the value"]
     count = 0
@@ -129,7 +129,7 @@ def _numbered(run: Run) -> list[str]:
     return names
 
 
-def table_rows(run: Run) -> list[tuple[str, str, str, str, bool]]:
+def table_rows(run: CaseRun) -> list[tuple[str, str, str, str, bool]]:
     """Return name, step, our number, theirs, and whether they differ, for the last wrong sweep."""
     if not run.numbers or run.case.length:
         return []
@@ -150,7 +150,7 @@ def table_rows(run: Run) -> list[tuple[str, str, str, str, bool]]:
     return rows
 
 
-def write_table(run: Run) -> str:
+def write_table(run: CaseRun) -> str:
     """Write the sweep with our numbers beside theirs; the rows that differ are marked."""
     rows = table_rows(run)
     if not rows:
@@ -179,7 +179,7 @@ def draw(graph: Graph, format: str = "text") -> str:
     └───┘ └─▶│    │
              └────┘
     """
-    if not graph.steps or "constant" in graph.operations or len(graph.steps) > MOST_DRAWN:
+    if not graph.steps or "constant" in graph.operations or len(graph.steps) > MOST_STEPS_DRAWN:
         return ""
     *before, last = graph.steps
     if last[0] != graph.output:
@@ -194,7 +194,7 @@ def draw(graph: Graph, format: str = "text") -> str:
     return drawn.svg() if format == "svg" else str(drawn)
 
 
-def draw_run(run: Run, format: str = "text") -> str:
+def draw_run(run: CaseRun, format: str = "text") -> str:
     """Draw the graph of a run, unless it is a long chain."""
     return "" if run.case.length else draw(run.case.graph, format)
 
@@ -284,7 +284,7 @@ def write_junit(report: Report) -> str:
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
 
 
-STYLE = """
+REPORT_STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem;
        color-scheme: light dark; }
 table { border-collapse: collapse; } td, th { padding: 0.15rem 0.8rem; text-align: right; }
@@ -311,12 +311,12 @@ def write_html(report: Report) -> str:
         parts.append("<p>Nothing is wrong.</p>")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>'
-        f"{html.escape(report.name)}</title><style>{STYLE}</style></head><body>"
+        f"{html.escape(report.name)}</title><style>{REPORT_STYLE}</style></head><body>"
         f"{''.join(parts)}</body></html>"
     )
 
 
-def _html_table(run: Run) -> str:
+def _html_table(run: CaseRun) -> str:
     rows = table_rows(run)
     if not rows:
         return ""
