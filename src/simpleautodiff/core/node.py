@@ -37,10 +37,11 @@ class Node(Traced):
     (10, 'mul', [5, 2], [Node(2), Node(5)])
     """
 
-    __slots__ = ("args", "index", "primitive")
+    __slots__ = ("args", "derivative", "index", "primitive")
     primitive: Primitive | None
     args: tuple[Any, ...]
     index: Any  # on a tape: its position; typed by hand: its children
+    derivative: Any  # what the last sweep of a graph typed by hand found, if there was one
     verbose = False  # whether every sweep of a graph typed by hand is printed
 
     def __init_subclass__(cls) -> None:
@@ -54,7 +55,7 @@ class Node(Traced):
         self.args = tuple(parent_nodes)
         self.primitive = make_stated(operator, ()) if operator != "input" or self.args else None
         self.level = hand_above(value.level) if isinstance(value, Traced) else HAND
-        self.index = ChildLinks()
+        self.index = None
         if name:
             engine.label(self, name)
 
@@ -106,22 +107,22 @@ class Node(Traced):
 
     def children(self) -> Iterator[Node]:
         """Yield the living nodes that were computed from this one, in a graph typed by hand."""
-        for link in self.index:
-            child = link()
+        links = self.index
+        for link in links if isinstance(links, ChildLinks) else (links,):
+            child = link() if link is not None else None
             if child is not None:
                 yield child
 
     @property
     def partial_derivative(self) -> Any:
         """The derivative that the last `forward` or `reverse` over this graph found here."""
-        found = self.index.derivative if isinstance(self.level, Hand) else None
-        return engine.unswept(self) if found is None else found
+        return self.derivative if hasattr(self, "derivative") else engine.unswept(self)
 
     @partial_derivative.setter
     def partial_derivative(self, derivative: Any) -> None:
         if not isinstance(self.level, Hand):
             raise not_by_hand_error("partial derivative")
-        self.index.derivative = derivative
+        self.derivative = derivative
 
     def __repr__(self) -> str:
         operator = f", operator={self.operator!r}" if self.primitive else ""
@@ -187,22 +188,22 @@ class Hand(Recorder):
 
     def append(self, node: Node, /) -> None:
         """Add the new node to the child lists of its parents."""
-        node.index = ChildLinks()
+        node.index = None
         link = ref(node)
         for arg in node.args:
             if isinstance(arg, Node):
-                arg.index.add(link)
+                adopt(arg, link)
 
 
 @final
 class ChildLinks(list["ref[Node]"]):
-    """The children of a node, as weak references, and what the last sweep found at the node.
+    """Two children or more, as weak references; dead ones are removed when the list has doubled."""
 
-    Dead references are removed each time the list has doubled.
-    """
+    __slots__ = ("limit",)
 
-    derivative: Any = None
-    limit = 8
+    def __init__(self, link: ref[Node]) -> None:
+        super().__init__([link])
+        self.limit = 8
 
     def add(self, link: ref[Node]) -> None:
         """Append one child, unless it is the last one already (as in x * x)."""
@@ -233,7 +234,19 @@ class Children(list[Node]):
     def append(self, child: Node) -> None:
         """Make `child` a child of the node that this list belongs to."""
         super().append(child)
-        self.parent.index.add(ref(child))
+        adopt(self.parent, ref(child))
+
+
+def adopt(parent: Node, link: ref[Node]) -> None:
+    """Add a child to a parent, which stores no reference, one, or several."""
+    links = parent.index
+    if links is None:
+        parent.index = link
+    elif isinstance(links, ChildLinks):
+        links.add(link)
+    elif links is not link:
+        parent.index = ChildLinks(links)
+        parent.index.add(link)
 
 
 HAND = Hand(0)

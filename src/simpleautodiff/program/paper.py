@@ -33,7 +33,7 @@ def _say_unswept(node: Node) -> int:
 
 
 def _is_swept(node: Node) -> bool:
-    return node.index.derivative is not None
+    return hasattr(node, "derivative")
 
 
 engine.unswept = _say_unswept
