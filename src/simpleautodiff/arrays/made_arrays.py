@@ -240,7 +240,7 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
             if _is_of_user(other):
                 raise
             new = _find_modules(other.__traceback__, namespaces)
-            if isinstance(other, AutodiffError) and _find_line(other) != _find_line(error):
+            if isinstance(other, AutodiffError) and _locate(other) != _locate(error):
                 in_the_way = other  # the first error is gone; report this one
         else:
             _remember(code, namespaces)
@@ -248,14 +248,15 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
     raise in_the_way from None
 
 
-def _find_line(error: BaseException) -> tuple[str, int] | None:
-    """Return the file and the line of the user's code at which an error was raised."""
-    traceback, line = error.__traceback__, None
+def _locate(error: BaseException) -> tuple[Any, ...]:
+    """Return the kind of an error, and file and line of the user's code at which it was raised."""
+    traceback = error.__traceback__
+    line: tuple[Any, ...] = ()
     while traceback is not None:
         if is_user_frame(traceback.tb_frame):
             line = traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
         traceback = traceback.tb_next
-    return line
+    return type(error), *line
 
 
 def _is_of_user(error: BaseException) -> bool:
