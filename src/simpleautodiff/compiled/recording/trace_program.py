@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import CodeType
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -37,6 +38,11 @@ class Ref(int):
     __slots__ = ()
 
 
+Stack = tuple[
+    tuple[CodeType, int], ...
+]  # code of the user's functions, and the running line of each
+
+
 class Guard(NamedTuple):
     """A bool that decided which path the code took, and the source line of the decision.
 
@@ -47,6 +53,7 @@ class Guard(NamedTuple):
     expected: bool
     line: str
     number: int | None = None
+    stack: Stack = ()  # where the code was, from the innermost function outward
 
 
 class RecordedProgram(NamedTuple):

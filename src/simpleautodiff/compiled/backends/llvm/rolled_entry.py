@@ -25,12 +25,8 @@ _COPY = "llvm.memcpy.p0.p0.i64"
 
 
 def can_enter(layout: RolledLayout) -> bool:
-    """Tell whether nothing is left to NumPy, and the words do not change.
-
-    An entry has the size of the block built in, so that another number of steps would be other
-    code.
-    """
-    return len(layout.steps) == 1 and not layout.has_loops
+    """Tell whether nothing is left to NumPy, and the words do not change."""
+    return len(layout.steps) == 1 and not layout.words_change
 
 
 def entry_exports() -> list[str]:
