@@ -58,8 +58,8 @@ class TieredRolledProgram(EnteredProgram):
         """Compile its bodies."""
         self._compiled = TARGET.compile_rolled(self.layout, self.precise, self.form)
         self.tier = "optimised"
-        if self._compiled.has_entry and self.form:
-            self.enter(self._compiled.code, self.form.known)
+        if self._compiled.entry and self.form:
+            self.enter(self._compiled.entry, self.form.known)
 
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
         """Run the program on the best tier so far."""
