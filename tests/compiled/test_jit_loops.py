@@ -11,8 +11,9 @@ from simpleautodiff.compiled.loops.expand import expand_loops, has_loops
 from simpleautodiff.compiled.loops.recorder import LOOPS
 from simpleautodiff.compiled.record_function import Options, record_program
 from simpleautodiff.compiled.rolled.layout import RolledLayout
+from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.roll_loops import roll_loops
-from simpleautodiff.compiled.running.rolled_tiers import TieredRolledProgram
+from simpleautodiff.compiled.running.rolled_tiers import CALLS_TO_ENTER, TieredRolledProgram
 from simpleautodiff.compiled.signature import signature
 from simpleautodiff.errors import ArgumentError, NotCompiledWarning
 from simpleautodiff.values.pytree import flatten
@@ -206,6 +207,35 @@ def test_it_gives_what_the_function_gives(name, mode):
         assert is_looping(jitted), jitted.explain()
 
 
+@pytest.mark.parametrize("name", LOOPING)
+@pytest.mark.parametrize("mode", ["value", "grad"])
+def test_loops_in_registers_give_what_their_words_give(name, mode, monkeypatch):
+    g, found = MODES[mode](LOOPING[name]), []
+    for most in (0, ROLLING.registers):
+        monkeypatch.setattr(ROLLING, "registers", most)
+        jitted = ad.jit(g, tier="optimised")
+        jitted(X, U)
+        found.append(jitted(X, U))
+        [known] = jitted.function.known.values()
+        program = known.root.program
+        assert program.layout.words_change or most
+        assert program.layout.words_change or program.entry is not None
+    agree(found[1], found[0], rtol=1e-14)
+
+
+def test_loops_of_numbers_are_entered_after_some_calls():
+    scan = lambda x, u: ad.scan(lambda c, t: (c + 0.1 * (np.sin(c) + t), c), x, u)[0]
+    jitted = ad.jit(ad.grad(scan, (0, 1)))
+    expected = ad.grad(scan, (0, 1))(X, U)
+    for _ in range(CALLS_TO_ENTER + 2):
+        agree(jitted(X, U), expected)
+    before = jitted.wait().function.known
+    counted = [found.calls for found in before.values()]
+    agree(jitted(X, U), expected)
+    agree(jitted(0.7, U), ad.grad(scan, (0, 1))(0.7, U))
+    assert [found.calls for found in before.values()] == counted
+
+
 @pytest.mark.parametrize("name", [name for name in LOOPING if name not in BY_NUMBERS])
 @pytest.mark.parametrize("mode", ["value", "grad", "jvp"])
 def test_batches(name, mode):
@@ -306,7 +336,8 @@ def test_why_a_loop_is_recorded_step_by_step_is_told():
 def test_python_calls_the_code_of_loops_directly(mode):
     g = MODES[mode](LOOPING["one_after_the_other"])
     jitted = ad.jit(g, tier="optimised")
-    jitted(X, U)
+    for _ in range(2):  # the second call compares the program with the function
+        jitted(X, U)
     [found] = jitted.function.known.values()
     assert found.root.program.entry is not None
     before = found.calls

@@ -66,6 +66,7 @@ class Campaign:
         self.jobs = jobs
         self.most = most  # seconds of tests in the second round
         self.start = start
+        self.imports = 30.0  # seconds that a fork may take before its first test
         self.trusted: set[str] = set()  # tests that pass unchanged, as they are run here
 
     def try_all(self, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, Outcome, float]]:
@@ -114,7 +115,7 @@ class Campaign:
             ordered = ordered[len(chosen) :]
 
     def _start(self, mutant: Mutant, tests: Sequence[str]) -> Trial:
-        limit = 30 + 3 * sum(self.covering.seconds[test] for test in tests)
+        limit = self.imports + 3 * sum(self.covering.seconds[test] for test in tests)
         return self.start(mutant.path, make_tree(mutant), tests, limit)
 
     def _trust(self, test: str) -> bool:
@@ -145,7 +146,8 @@ def find_noticed(mutants: Sequence[Mutant], campaign: Campaign) -> Iterator[Trie
     inside = [one for one in mutants if changes_functions_alone(one.path, make_tree(one))]
 
     def work(residence: Residence) -> None:
-        campaign.start, seconds = residence.start, campaign.covering.seconds
+        campaign.start, campaign.imports = residence.start, 5.0
+        seconds = campaign.covering.seconds
         campaign.covering.seconds = {
             test: seconds[test] for test in residence.items.keys() & seconds
         }
@@ -191,7 +193,10 @@ def main() -> int:
     )
     parser.add_argument("--only", default="", metavar="TEXT", help="those whose line has TEXT")
     parser.add_argument(
-        "--rooms", default=",".join(ROOMS), metavar="A,B", help="the folders of tests to run (all)"
+        "--rooms",
+        default=",".join(ROOMS),
+        metavar="A,B",
+        help="the folders, or files, of tests to run (all)",
     )
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at a time"

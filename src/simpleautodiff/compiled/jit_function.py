@@ -24,6 +24,7 @@ from simpleautodiff.compiled.loops.plain_loops import PlainLoops
 from simpleautodiff.compiled.loops.replace_code import LoopsToRecord
 from simpleautodiff.compiled.paths import Path, Specialization
 from simpleautodiff.compiled.record_function import Options, record_program
+from simpleautodiff.compiled.running.runnable import EnteredProgram
 from simpleautodiff.compiled.signature import CallSignature, NotComparedError, leaf_paths, signature
 from simpleautodiff.compiled.tiers import make_program
 from simpleautodiff.core.engine import engine
@@ -199,7 +200,10 @@ class JitFunction:
         except TraceError as error:
             found.root, found.looped, found.reason = None, None, str(error)
             self._say_not_compiled(found.reason)
-        return found.first is not None
+            return False
+        if isinstance(path.program, EnteredProgram):
+            path.program.on_entry()
+        return True
 
     def _say_not_compiled(self, reason: str, which: str = "Calls like this one") -> None:
         """Warn, once for each function, that it runs without being compiled, and why."""

@@ -55,15 +55,15 @@ def entry_module(layout: RolledLayout, form: CallForm, lanes: int) -> str:
     builder, begins = Builder(), Builder("b")
     _copy(begins, "%fresh", begins.get(f"@{TABLES}", KNOWN, "ptr"), len(layout.known))
     own = -(-layout.size // 8) * 8  # words that change are in the block, after all else
-    size = own + layout.words.nbytes if layout.has_loops else layout.size
-    if layout.has_loops:
+    size = own + layout.words.nbytes if layout.words_change else layout.size
+    if layout.words_change:
         words = begins.get(f"@{TABLES}", FIRST_WORD, "ptr")
         _copy(begins, begins.address("%fresh", own), words, layout.words.nbytes)
     block, give_back = take_block(module, builder, size, begins.lines)
     for k, (offset, dtype, shape, _) in enumerate(layout.inputs):
         of_input = math.prod(shape) * dtype.itemsize
         _copy(builder, builder.address(block, offset), builder.get("%in", k, "ptr"), of_input)
-    if layout.has_loops:
+    if layout.words_change:
         start, stop = builder.address(block, own), builder.address(block, size)
     else:
         start, stop = [builder.get(f"@{TABLES}", k, "ptr") for k in (FIRST_WORD, LAST_WORD)]
