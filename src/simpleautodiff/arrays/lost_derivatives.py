@@ -8,7 +8,7 @@ from itertools import takewhile
 from types import FrameType, FunctionType
 from typing import Any
 
-from simpleautodiff.arrays.random_hints import random_draw_error
+from simpleautodiff.arrays.call_hints import compiled_call_error
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import LostDerivativeError, TraceError, cite_line, find_scipy_frames
 
@@ -34,7 +34,7 @@ def refuse_array(self: Any, *args: Any, **kwargs: Any) -> Any:
         )
     if asked:
         raise no_scipy_rule(asked)
-    raise random_draw_error(self) or plain_storage_error() or _conversion_error(self)
+    raise compiled_call_error(self) or plain_storage_error() or _conversion_error(self)
 
 
 def _conversion_error(x: Any) -> LostDerivativeError:

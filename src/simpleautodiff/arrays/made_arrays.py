@@ -240,7 +240,7 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
             if _is_of_user(other):
                 raise
             new = _find_modules(other.__traceback__, namespaces)
-            if isinstance(other, AutodiffError) and _locate(other) != _locate(error):
+            if isinstance(other, AutodiffError) and not _is_same(other, error):
                 in_the_way = other  # the first error is gone; report this one
         else:
             _remember(code, namespaces)
@@ -248,15 +248,20 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
     raise in_the_way from None
 
 
-def _locate(error: BaseException) -> tuple[Any, ...]:
-    """Return the kind of an error, and file and line of the user's code at which it was raised."""
-    traceback = error.__traceback__
-    line: tuple[Any, ...] = ()
+def _is_same(error: AutodiffError, first: LostDerivativeError) -> bool:
+    """Tell whether a derivative would be lost on the same line as before."""
+    lost = isinstance(error, LostDerivativeError)
+    return lost and _find_line(error) == _find_line(first)
+
+
+def _find_line(error: BaseException) -> tuple[str, int] | None:
+    """Return the file and the line of the user's code at which an error was raised."""
+    traceback, line = error.__traceback__, None
     while traceback is not None:
         if is_user_frame(traceback.tb_frame):
             line = traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
         traceback = traceback.tb_next
-    return type(error), *line
+    return line
 
 
 def _is_of_user(error: BaseException) -> bool:

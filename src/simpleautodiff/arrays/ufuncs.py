@@ -52,7 +52,7 @@ def _float_power(x: Any, y: Any) -> Any:
 
 def _frexp(x: Any) -> tuple[Any, Any]:
     """Split into a mantissa between 1/2 and 1 and a power of two, which is locally constant."""
-    exponent = _evaluate_plainly(lambda x: np.frexp(x)[1], x)
+    exponent = evaluate_plainly(lambda x: np.frexp(x)[1], x)
     return _ldexp(x, -exponent, _split), exponent
 
 
@@ -61,7 +61,7 @@ _split = add_kinks(
 )
 
 
-def _evaluate_plainly(function: Function, *args: Any) -> Any:
+def evaluate_plainly(function: Function, *args: Any) -> Any:
     """Evaluate on plain values; for a batch, on those of each example."""
     args = tuple(map(plain, args))
     level: Any = next((x.level for x in args if isinstance(x, Traced)), None)
@@ -94,7 +94,7 @@ def _modf(x: Any) -> tuple[Any, Any]:
 
 def _nextafter(x: Any, y: Any) -> Any:
     """Return the next number towards another; its derivative is that of the first."""
-    return x + (_evaluate_plainly(np.nextafter, x, y) - plain(x))
+    return x + (evaluate_plainly(np.nextafter, x, y) - plain(x))
 
 
 def _check_axes(name: str, lengths: str, x1: Any, x2: Any) -> None:

@@ -22,6 +22,7 @@ from simpleautodiff.errors import (
     ValueKindError,
     cite_line,
 )
+from simpleautodiff.values.labelled_arrays import keep_labels as keep_labels, strip_labels
 from simpleautodiff.values.libraries import (
     LIBRARIES,
     WIDEST,
@@ -30,7 +31,7 @@ from simpleautodiff.values.libraries import (
     library_of,
     optional as optional,
 )
-from simpleautodiff.values.other_arrays import Foreign, is_foreign, strip_labels, wrap_foreign
+from simpleautodiff.values.other_arrays import Foreign, is_foreign, wrap_foreign
 
 _REGISTERED: dict[type, Mapping[str, Function]] = {}
 
