@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.call_hints import compiled_call_error
 from simpleautodiff.arrays.operators import BINARY
-from simpleautodiff.arrays.random_hints import random_draw_error
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
     IN_PLACE_FUNCTIONS,
@@ -376,7 +376,7 @@ def writes_to_nodes() -> dict[str, Any]:
 
 
 def _set_node(self: Traced, index: Any, value: Any) -> None:
-    drawn = random_draw_error(self)
+    drawn = compiled_call_error(self)
     if drawn:
         raise drawn
     _set(self.writable(), index, value)
