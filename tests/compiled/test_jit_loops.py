@@ -1,5 +1,7 @@
 """Loops recorded by one step: they give what the plain function gives, in every mode."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -328,6 +330,26 @@ def test_why_a_loop_is_recorded_step_by_step_is_told():
     )
     assert jitted(2.0) == ((2 * 1 + 2) * 2 + 2) * 3 + 2
     assert "a loop is recorded step by step: an integer by which" in jitted.explain()
+
+
+@pytest.mark.parametrize("mode", ["value", "grad", "reverse of reverse"])
+def test_python_calls_the_code_of_loops_directly(mode):
+    g = MODES[mode](LOOPING["one_after_the_other"])
+    jitted = ad.jit(g, tier="optimised")
+    for _ in range(2):  # the second call compares the program with the function
+        jitted(X, U)
+    [found] = jitted.function.known.values()
+    assert found.root.program.entry is not None
+    before = found.calls
+    expected = {x: g(x, U) for x in (0.4, 0.6, 0.7)}
+
+    def call(x):  # the words of a loop change while it runs: every thread has its own
+        for _ in range(50):
+            agree(jitted(x, U), expected[x])
+
+    with ThreadPoolExecutor(3) as threads:
+        list(threads.map(call, expected))
+    assert found.calls == before
 
 
 def test_more_steps_than_there_is_room_for_are_another_path():

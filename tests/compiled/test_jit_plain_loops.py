@@ -302,6 +302,8 @@ EFFECTS = {
     "an attribute": lambda: _Counter().count,
     "a dict": lambda: _in_a_dict,
     "an index": lambda: _indexed,
+    "a closure": lambda: _closed_over,
+    "a variable of an outer function": lambda: _counted_outside(),
     "a generator": lambda: lambda x: sum(_generated(x)),
 }
 
@@ -338,6 +340,27 @@ def _indexed(x):
     return x
 
 
+def _closed_over(x):
+    half = lambda: x / 2
+    while half() > 1.0:
+        x = half()
+    return x
+
+
+def _counted_outside():
+    count = 0
+
+    def f(x):
+        nonlocal count
+        count = 0
+        while x > 1.0:
+            x = x / 2
+            count += 1
+        return x * count
+
+    return f
+
+
 def _generated(x):
     while x > 1.0:
         x = x / 2
@@ -351,6 +374,19 @@ def test_loops_with_other_effects_are_paths(name):
     for x in (3.0, 3.0, 5.0, 20.0, 2.0, 0.5, 40.0):
         assert jitted(x) == pytest.approx(f(x), rel=1e-14)
     assert paths_of(jitted).looped is None
+
+
+def test_an_array_that_is_changed_under_two_names():
+    def f(x):
+        v = x * 1.0
+        first = v
+        while v[0] < 4.0:
+            v += 1.0
+        return v - first  # they are one array
+
+    jitted = ad.jit(f, tier="optimised")
+    for x in (2.5, 5.0, 0.5, 1.5):
+        np.testing.assert_array_equal(jitted(np.array([x, 1.0])), [0.0, 0.0])
 
 
 def test_explain_says_why_a_loop_is_not_recorded():

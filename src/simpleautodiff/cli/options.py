@@ -65,7 +65,7 @@ COMMANDS = {
     "grade": Command(
         "what is wrong with an engine of yours, or with a folder of them",
         ("text", "json", "junit", "html", "csv"),
-        ("task", "seed", "shape", "names"),
+        ("task", "seed", "shape", "names", "needs"),
         "engine",
     ),
     "exercise": Command(
@@ -232,6 +232,11 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": ", ".join(ENGINE_SHAPES),
     },
     "names": {"default": "", "metavar": "NAMES", "help": "node=Scalar,backward=run"},
+    "needs": {
+        "default": "add,mul",
+        "metavar": "OPERATIONS",
+        "help": "what an engine must have to pass; add,mul if not given",
+    },
     "port": {"type": _port, "default": 8000, "metavar": "N", "help": "8000 if not given"},
 }
 

@@ -49,6 +49,7 @@ class Jitted(CallSlot):
                 path.program.on_entry = lambda: _point_to_code(itself)
                 out = "out" not in jitted.function.parameters
                 path.program.form = find_form(described, path, result, out)
+                _point_to_code(itself)  # paths may have been replaced by one with loops
 
         self.function.on_path = on_path
 
@@ -203,7 +204,8 @@ def _point_to_code(itself: weakref.ref[Jitted]) -> None:
     if jitted is None:
         return
     programs = [path.program for found in list(jitted.function.known.values())
-                for path in found.paths() if path.unconfirmed is None]  # fmt: skip
+                for path in (found.first.all() if found.first else [])
+                if path.unconfirmed is None]  # fmt: skip
     entries = [program.entry for program in programs if isinstance(program, EnteredProgram)]
     jitted.point_to(*[entry for entry in entries if entry is not None])
 

@@ -20,6 +20,7 @@ from simpleautodiff.compiled.loops.record_loop import (
 )
 from simpleautodiff.compiled.loops.rewrite_loops import GO_ON
 from simpleautodiff.compiled.loops.run_loop import DecisionsDifferError, LoopOfRowsError, LoopRunner
+from simpleautodiff.compiled.recording.body_level import find_example
 from simpleautodiff.compiled.recording.symbols import not_recorded
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.core.level import Traced, unwrapped
@@ -150,8 +151,9 @@ def _record(
 
     carry = (GO_ON, *state) if exits else tuple(state)
     try:
-        _check_structures(state, written)
-        made = _record_ways(loops.runner, f, carry, test(*state))
+        go = test(*state)
+        _check_structures(state, written, bool(find_example(go)))
+        made = _record_ways(loops.runner, f, carry, go)
     except LoopOfRowsError:
         raise  # the whole batch can take the steps together
     except Exception as error:  # the loop then runs as usual, or raises the error
@@ -211,10 +213,15 @@ def _as_float(x: Any) -> Any:
     return float(unwrapped(x))
 
 
-def _check_structures(state: list[Any], written: list[bool]) -> None:
-    """Refuse variables without a value, and lists that change: others may refer to them."""
+def _check_structures(state: list[Any], written: list[bool], goes_on: bool) -> None:
+    """Refuse variables without a value, and structures that change: others may refer to them.
+
+    An array may change in a loop that takes a step: if that shows elsewhere, the result tells.
+    """
     for x, is_written in zip(state, written, strict=True):
         if x is None:
             raise not_recorded("a variable that is None before the first step of a loop")
         if is_written and isinstance(x, list | dict | set):
             raise not_recorded(f"a loop that changes a {type(x).__name__} in place")
+        if is_written and not goes_on and np.ndim(find_example(x)) > 0:
+            raise not_recorded("a loop without a step that would change an array in place")

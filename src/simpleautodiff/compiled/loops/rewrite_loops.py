@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from simpleautodiff.compiled.loops.step_variables import (
     SCOPES,
     find_carried,
+    find_shared,
     find_stored,
     walk_scope,
 )
@@ -107,7 +108,9 @@ class _Rewriting:
     def _is_wanted(self, loop: ast.While | ast.For) -> bool:
         """Tell whether a loop is around one of the lines, and can be rewritten."""
         around = any(loop.lineno <= line <= (loop.end_lineno or 0) for line in self.lines)
-        return around and not loop.orelse and all(map(_can_repeat, walk_scope(loop)))
+        if not around or loop.orelse or not all(map(_can_repeat, walk_scope(loop))):
+            return False
+        return not find_stored(loop).names & find_shared(self.definition)
 
     def _rewrite_loop(self, loop: ast.While | ast.For) -> list[ast.stmt]:
         self.count += 1

@@ -48,6 +48,18 @@ def _walk_stores(node: ast.AST) -> Iterator[ast.AST]:
             yield from _walk_stores(child)
 
 
+def find_shared(function: ast.FunctionDef) -> set[str]:
+    """Return the variables that other functions see change: global ones, and those of closures."""
+    names: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            names |= {*node.names}
+        is_step = getattr(node, "name", "").startswith("<")  # of a loop that was rewritten
+        if isinstance(node, (*SCOPES, ast.GeneratorExp)) and node is not function and not is_step:
+            names |= {name for part in ast.walk(node) for name in _reads(part)}
+    return names
+
+
 def find_carried(
     function: ast.FunctionDef, loop: ast.stmt, body: list[ast.stmt], after: list[ast.stmt]
 ) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from simpleautodiff.learn.grading.answers import answer, bounds
 from simpleautodiff.learn.grading.bank import Case, Script
-from simpleautodiff.learn.grading.model import FAULTS, ORDER_FAULTS, STYLES, predict
+from simpleautodiff.learn.grading.model import ASSIGNED, FAULTS, ORDER_FAULTS, STYLES, predict
 
 Vector = list[float | None]
 _answer = lru_cache(1024)(answer)  # the graphs of the bank are asked for again and again
@@ -172,7 +172,8 @@ def _is_plain(run: CaseRun) -> bool:
 
 def _explained_by_some_order(run: CaseRun, fault: str, style: str) -> bool:
     first = len(run.case.graph.inputs)
-    several = run.mode == "reverse" and style == "set" and fault in (*ORDER_FAULTS, "overwritten")
+    depends_on_order = fault in (*ORDER_FAULTS, *ASSIGNED, "overwritten")
+    several = run.mode == "reverse" and style == "set" and depends_on_order
     turns = range(2 ** len(run.case.graph.steps)) if several else (0,)
     return any(run.explained((fault,), style, turned << first) for turned in turns)
 

@@ -154,26 +154,44 @@ class GradEngine(LearnerEngine):
         self.grad = first((names["grad"],) if "grad" in names else GRADIENT_NAMES, self.functions)
         if self.grad is None or required(self.grad) < 1 or inspect.isclass(self.grad):
             raise NoEngine
+        self.name = getattr(self.grad, "__name__", "grad")
+        self.make(0.75)  # refuses what is no engine at all
 
     def make(self, value: Any) -> Any:
-        """Return an input as the function is given it: ask the engine for one."""
-        seen: list[Any] = []
+        """Return an input as the function is given it."""
+        return self.make_several([value])[0]
 
-        def f(node: Any) -> Any:
-            seen.append(node)
-            return node
+    def make_several(self, values: list[Any]) -> list[Any]:
+        """Return inputs as the function is given them: ask the engine for them."""
+        seen: list[tuple[Any, ...]] = []
+
+        def f(*nodes: Any) -> Any:
+            seen.append(nodes)
+            return nodes[0]
 
         try:
-            self.call(f, [value])
+            self.call(f, values)
         except Exception:
             if not seen:
                 raise
-        return seen[0]
+        if not seen:
+            raise NoEngine(f"{self.name}(f) returns derivatives without ever calling f")
+        traced = (s for s in seen if not all(isinstance(node, (int, float)) for node in s))
+        return list(next(traced, seen[0]))
 
     def call(self, f: Callable[..., Any], point: list[Any]) -> list[Any]:
         """Return the derivatives of f for all arguments, however the engine hands them out."""
         at_once = required(self.grad) > 1  # grad(f, x, y)
-        found = self.grad(f, *point) if at_once else self.grad(f)(*point)
+        derivative = None if at_once else self.grad(f)
+        if not at_once and not callable(derivative):
+            raise NoEngine(
+                f"{self.name}(f) returns {derivative!r}, not the function of derivatives"
+            )
+        found = self.grad(f, *point) if derivative is None else derivative(*point)
+        if callable(found):
+            raise NoEngine(
+                f"{self.name}(f, ...) returns a function: all arguments but f need a default"
+            )
         if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], (list, tuple)):
             found = found[1]  # (value, derivatives)
         several = isinstance(found, (list, tuple))
@@ -246,12 +264,14 @@ def find_engine(
     namespace: dict[str, Any], shape: str = "", names: dict[str, str] | None = None
 ) -> LearnerEngine:
     """Find the engine in a module; `shape` and `names` say what cannot be guessed."""
+    reason = ""
     for cls in [SHAPES[shape]] if shape else list(SHAPES.values()):
         try:
             return cls(namespace, names or {})
-        except NoEngine:
-            continue
+        except NoEngine as error:
+            reason = reason or str(error)
     raise NoEngine(
-        "no engine was found: a class Node with forward or backward, a class Value with .grad and "
-        "backward(), a class Tape, a function grad(f), or dual numbers"
+        reason
+        or "no engine was found: a class Node with forward or backward, a class Value with .grad "
+        "and backward(), a class Tape, a function grad(f), or dual numbers"
     )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.learn.grading.answers import LIBRARY_FUNCTIONS
 from simpleautodiff.learn.grading.bank import BANK, TASKS, Case
 from simpleautodiff.learn.grading.diagnosis import CaseRun, Diagnosis, Vector, agree, explain
-from simpleautodiff.learn.grading.grade_report import Finding, Report
+from simpleautodiff.learn.grading.grade_report import Finding, Report, name_numbers
 from simpleautodiff.learn.grading.mistakes import LIMIT, MISTAKES
 from simpleautodiff.learn.grading.model import VARIANTS
 from simpleautodiff.learn.grading.processes import Runner, start_runner
@@ -29,6 +31,7 @@ def grade(
     seed: int = 0,
     shape: str = "",
     names: dict[str, str] | None = None,
+    needs: Sequence[str] = ("add", "mul"),
     depth: int = 100_000,
     programs: int = 30,
     seconds: float = 10,
@@ -48,6 +51,9 @@ def grade(
     shape, names
         What cannot be guessed: "node", "value", "tape", "grad" or "dual"; and the names of the
         class (`node`), of `backward`, `forward`, `grad`, `value`, `derivative` or an operation.
+    needs
+        The operations without which an engine does not pass; the graphs of other operations that it
+        lacks are not asked, and the report says which these are.
     depth
         How long the chain of the task "depth" is.
     programs
@@ -68,25 +74,50 @@ def grade(
     """
     if task and task not in TASKS:
         raise ArgumentError(f"the tasks are {', '.join(TASKS)}; there is no {task!r}")
+    unknown = [operation for operation in needs if operation not in LIBRARY_FUNCTIONS]
+    if unknown:
+        raise ArgumentError(f"the operations are {', '.join(LIBRARY_FUNCTIONS)}; got {unknown}")
     runner = start_runner(engine, shape, names or {}, seconds)
+    name = str(engine if isinstance(engine, str) else getattr(engine, "__name__", engine))
     try:
-        runs, memory = _run_bank(runner, task, depth, progress)
+        _refuse_without_operations(name, runner.abilities)
+        cases, skipped = _choose(runner.abilities, task)
+        runs, memory = _run_bank(runner, cases, task, depth, progress)
         if not task:
             runs += _run_programs(runner, programs, seed)
-        findings = _find(runs, memory)
+        findings = [*_find_missing(runner.abilities, needs, cases, skipped)]
+        differences = _find_differences(runs) if runner.abilities["numbers"] else []
+        findings += differences or _find(runs, memory)
         findings = _shrink_unknown(runner, findings)
     finally:
         runner.close()
-    name = engine if isinstance(engine, str) else getattr(engine, "__name__", str(engine))
-    return Report(str(name), runner.abilities, tuple(runs), tuple(findings), task)
+    return Report(name, runner.abilities, tuple(runs), tuple(findings), task, tuple(skipped))
+
+
+def _refuse_without_operations(name: str, abilities: dict[str, Any]) -> None:
+    if not abilities["operations"]:
+        raise ArgumentError(
+            f"{name} cannot be graded: it has no operations. There must be operators (__add__), "
+            f"functions (add, mul, sin) or methods.{_write_broken(abilities['broken'])}"
+        )
+
+
+def _write_broken(broken: dict[str, str]) -> str:
+    """Say which operations are there and raise an error at the first try."""
+    return "".join(f" {operation} raises {error}." for operation, error in broken.items())
+
+
+def _choose(abilities: dict[str, Any], task: str) -> tuple[list[Case], list[Case]]:
+    """Return the cases that are within the abilities of an engine, and those that are not."""
+    chosen = [_adapt(case, abilities) for case in BANK if task in ("", case.task)]
+    cases = [case for case in chosen if _within(case, abilities)]
+    return cases, [case for case in chosen if case not in cases]
 
 
 def _run_bank(
-    runner: Runner, task: str, depth: int, progress: Any
+    runner: Runner, cases: list[Case], task: str, depth: int, progress: Any
 ) -> tuple[list[CaseRun], dict[str, Any]]:
-    """Run every case that is within the abilities of the engine."""
-    chosen = [_adapt(case, runner.abilities) for case in BANK if task in ("", case.task)]
-    cases = [case for case in chosen if _within(case, runner.abilities)]
+    """Run the cases, and ask what an engine keeps alive."""
     runs: list[CaseRun] = []
     for case in progress(cases) if progress else cases:
         runs.extend(_run_case(runner, case, depth))
@@ -178,6 +209,38 @@ def _of_program(graph: Graph) -> Case:
 # From runs to findings. ---------------------------------------------------------------------------
 
 
+def _find_missing(
+    abilities: dict[str, Any], needs: Sequence[str], cases: list[Case], skipped: list[Case]
+) -> Iterator[Finding]:
+    """Name the operations without which an engine does not pass, or a task cannot be asked."""
+    missing = [operation for operation in needs if operation not in abilities["operations"]]
+    broken = {op: error for op, error in abilities["broken"].items() if op in missing}
+    detail = f"It has no {', '.join(missing)}.{_write_broken(broken)}"
+    if not missing and not cases:
+        wanted = {op for case in skipped for op in case.graph.operations}
+        lacks = sorted(wanted - {*abilities["operations"], "constant"})
+        missing, detail = lacks or ["graph"], "No graph of this task can be built with it"
+        detail += f": it has no {', '.join(lacks)}." if lacks else "."
+    if missing:
+        yield Finding(MISTAKES["missing_operations"], None, True, detail)
+
+
+def _find_differences(runs: list[CaseRun]) -> list[Finding]:
+    """Name derivatives that are no more exact than differences of values can be."""
+    runs = [run for run in runs if run.numbers and not (run.case.kink or run.case.length)]
+    for run in sorted(runs, key=lambda run: len(run.case.graph.steps) or math.inf):
+        pairs = zip(name_numbers(run)[1:], run.found[1:], run.right[1:], strict=True)
+        for name, yours, right in pairs:
+            if (
+                yours is not None
+                and right is not None
+                and not math.isclose(yours, right, rel_tol=1e-13, abs_tol=1e-13)
+            ):
+                asked = f"{run.case.graph}: you return {yours!r} for {name}, right is {right!r}"
+                return [Finding(MISTAKES["differences"], None, True, asked)]
+    return []
+
+
 def _find(runs: list[CaseRun], memory: dict[str, Any]) -> list[Finding]:
     diagnosis = explain(runs)
     findings = [
@@ -261,8 +324,9 @@ def _name_error(run: CaseRun) -> str:
     constant_first = any(
         len(args) == 2 and not isinstance(args[0], str) for _, _, args in run.case.graph.steps
     )
-    if run.result["error"] == "RecursionError":
-        return "depth"
+    named = {"RecursionError": "depth", "UnreadableResult": "unreadable"}
+    if run.result["error"] in named:
+        return named[run.result["error"]]
     if run.case.exposes in ("constant_output", "phantom_child"):
         return run.case.exposes
     return "missing_reflected" if constant_first else "raises"

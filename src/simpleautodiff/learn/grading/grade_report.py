@@ -13,6 +13,7 @@ from simpleautodiff.display.figures.figure import figure
 from simpleautodiff.display.trace import trace_formula
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.answers import answer
+from simpleautodiff.learn.grading.bank import Case
 from simpleautodiff.learn.grading.diagnosis import CaseRun
 from simpleautodiff.learn.grading.mistakes import LIMIT, Mistake
 from simpleautodiff.learn.graphs import Graph, write_step
@@ -41,11 +42,17 @@ class Report:
     runs: tuple[CaseRun, ...]
     findings: tuple[Finding, ...]
     task: str = ""
+    skipped: tuple[Case, ...] = ()  # what could not be asked
 
     @property
     def ok(self) -> bool:
         """Whether nothing is wrong; limits, such as depth, are reported and are not wrong."""
-        return all(finding.mistake.kind == LIMIT for finding in self.findings)
+        return not self.wrong
+
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """The names of what was found and is no limit."""
+        return tuple(f.mistake.name for f in self.findings if f.mistake.kind != LIMIT)
 
     @property
     def mistakes(self) -> tuple[str, ...]:
@@ -87,7 +94,7 @@ def write_headline(run: CaseRun) -> str:
     asked = _written(run)
     if not run.numbers:
         return f"{asked}: {_outcome(run)}"
-    names = _numbered(run)
+    names = name_numbers(run)
     pairs = zip(names, run.found, run.right, strict=True)
     wrong = [(n, a, b) for n, a, b in pairs if write_number(a) != write_number(b)]
     if not wrong:
@@ -112,7 +119,7 @@ def _outcome(run: CaseRun) -> str:
     return "no answer in time" if "timeout" in run.result else "the process ended"
 
 
-def _numbered(run: CaseRun) -> list[str]:
+def name_numbers(run: CaseRun) -> list[str]:
     """Name the numbers of a run as the chain rule writes them."""
     names = ["the value"]
     count = 0
@@ -201,7 +208,8 @@ def draw_run(run: CaseRun, format: str = "text") -> str:
 
 def _paragraphs(finding: Finding) -> list[str]:
     """Return the words about one finding."""
-    says = finding.mistake.says if finding.certain else f"Probably: {finding.mistake.says}"
+    unsure = not finding.certain and finding.mistake.name != "unknown"
+    says = f"Probably: {finding.mistake.says}" if unsure else finding.mistake.says
     lines = [write_headline(finding.run)] if finding.run else [finding.detail]
     same = [f"The same numbers would come from: {', '.join(finding.others)}."]
     return [*lines, says, *(same if finding.others else [])]
@@ -216,8 +224,7 @@ def write_text(report: Report) -> str:
         f"{right} of {len(report.cases)} graphs are right"
     ]
     for number, finding in enumerate(report.findings, 1):
-        kind = "" if finding.mistake.kind == "wrong" else " (a limit)"
-        lines += ["", f"{number}. {finding.mistake.name}{kind}"]
+        lines += ["", f"{number}. {write_title(finding)}"]
         for paragraph in _paragraphs(finding):
             lines.append(
                 textwrap.fill(paragraph, 96, initial_indent="   ", subsequent_indent="   ")
@@ -226,9 +233,25 @@ def write_text(report: Report) -> str:
             for block in (write_table(finding.run), draw_run(finding.run)):
                 lines += ["", textwrap.indent(block, "   ")] if block else []
         lines += ["", f"   Read {finding.mistake.read}"]
-    if not report.findings:
-        lines += ["", "Nothing is wrong."]
+    lines += ["", *textwrap.wrap(write_end(report), 96)] if write_end(report) else []
     return "\n".join(lines)
+
+
+def write_title(finding: Finding) -> str:
+    """Write the name of a finding, and whether it is a limit."""
+    return f"{finding.mistake.name}{' (a limit)' if finding.mistake.kind == LIMIT else ''}"
+
+
+def write_end(report: Report) -> str:
+    """Say that nothing is wrong, and what could not be asked."""
+    if report.findings:
+        return ""
+    known = {*report.abilities["operations"], "constant"}
+    lacks = sorted({op for case in report.skipped for op in case.graph.operations} - known)
+    count = len(report.skipped)
+    because = f": it has no {', '.join(lacks)}" if lacks else ""
+    left_out = f" {count} {'graph was' if count == 1 else 'graphs were'} not asked{because}."
+    return f"Nothing is wrong.{left_out if count else ''}"
 
 
 def to_dict(report: Report) -> dict[str, Any]:
@@ -254,6 +277,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "ok": report.ok,
         "graphs": len(report.cases),
         "right": sum(report.cases.values()),
+        "skipped": [case.name for case in report.skipped],
         "mistakes": list(report.mistakes),
         "findings": findings,
         "cases": report.cases,
@@ -301,14 +325,13 @@ def write_html(report: Report) -> str:
         f"<p>{right} of {len(report.cases)} graphs are right.</p>",
     ]
     for finding in report.findings:
-        parts.append(f"<h2>{html.escape(finding.mistake.name)}</h2>")
+        parts.append(f"<h2>{html.escape(write_title(finding))}</h2>")
         parts += [f"<p>{html.escape(text)}</p>" for text in _paragraphs(finding)]
         if finding.run is not None:
             parts.append(_html_table(finding.run))
             parts.append(draw_run(finding.run, "svg"))
         parts.append(f"<p>Read {html.escape(finding.mistake.read)}</p>")
-    if not report.findings:
-        parts.append("<p>Nothing is wrong.</p>")
+    parts.append(f"<p>{html.escape(write_end(report))}</p>")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>'
         f"{html.escape(report.name)}</title><style>{REPORT_STYLE}</style></head><body>"

@@ -6,6 +6,7 @@ This file runs in the learner's process too: it imports nothing of the library.
 from __future__ import annotations
 
 import inspect
+import math
 import operator
 from collections.abc import Callable, Mapping
 from numbers import Number
@@ -47,6 +48,7 @@ RESET_NAMES = (
     "clear_grads",
     "clear",
 )
+POSITION_NAMES = ("index", "i", "idx", "id", "position", "pos", "_index", "_id", "_i")
 CLASS_NAMES = ("Node", "Value", "Var", "Variable", "Scalar", "Tensor", "Number", "Dual")
 PYTHON_OPERATORS: dict[str, Callable[..., Any]] = {
     **{"add": operator.add, "sub": operator.sub, "mul": operator.mul},
@@ -61,8 +63,19 @@ SPELLINGS = {
 }
 
 
+FUNCTIONS_OF_NUMBERS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(math, name) for name in ("sin", "cos", "exp", "log", "sqrt", "tanh")},
+    **{"abs": abs, "max": max, "relu": lambda x: max(x, 0.0)},
+}
+MISSING: Any = object()
+
+
 class NoEngine(Exception):
     """Nothing in a module looks like an engine."""
+
+
+class UnreadableResult(Exception):
+    """What a sweep returns holds no derivative of any node, as far as can be seen."""
 
 
 def spellings(operation: str) -> tuple[str, ...]:
@@ -99,6 +112,10 @@ class LearnerEngine:
         """Make an input."""
         raise NotImplementedError
 
+    def make_several(self, values: list[Any]) -> list[Any]:
+        """Make the inputs of one graph."""
+        return [self.make(value) for value in values]
+
     def start(self) -> None:
         """Begin a new graph."""
 
@@ -116,8 +133,10 @@ class LearnerEngine:
     # What all shapes share. -----------------------------------------------------------------------
 
     def apply(self, operation: str, args: list[Any]) -> Any:
-        """Do one operation: by an operator, a function, or a method."""
-        node = next(arg for arg in args if not isinstance(arg, (int, float)))
+        """Do one operation: by an operator, a function, or a method; on numbers, with numbers."""
+        node = next((arg for arg in args if not isinstance(arg, (int, float))), None)
+        if node is None:
+            return {**PYTHON_OPERATORS, **FUNCTIONS_OF_NUMBERS}[operation](*args)
         if operation in PYTHON_OPERATORS:
             dunder = DUNDERS.get(operation, f"__{operation}__")
             if operation == "iadd":
@@ -148,30 +167,40 @@ class LearnerEngine:
 
     def read(self, result: Any, node: Any) -> Any:
         """Return the derivative that a sweep found for a node."""
-        if isinstance(result, Mapping):
-            for key in (node, id(node)):
-                try:
-                    if key in result:
-                        return to_float(result[key], self)
-                except TypeError:  # the engine's nodes cannot be looked up
-                    continue
-            return 0
         if isinstance(node, (int, float)):
             return 0
+        if holds_derivatives(result, node):
+            found = look_up(result, node)
+            return 0 if found is MISSING else to_float(found, self)
         if not self.derivative_name:
             here = [name for name in DERIVATIVE_NAMES if name in attributes(node)]
             self.derivative_name = next((n for n in here if not callable(getattr(node, n))), "")
         return to_float(getattr(node, self.derivative_name, None), self)
 
+    def read_all(self, result: Any, nodes: dict[str, Any]) -> dict[str, Any]:
+        """Return the derivative that a sweep found for each node, by name."""
+        found = {name: self.read(result, node) for name, node in nodes.items()}
+        inner = [node for node in nodes.values() if not isinstance(node, (int, float))]
+        held = [node for node in inner if holds_derivatives(result, node)]
+        lost = result and all(look_up(result, node) is MISSING for node in held)
+        if inner and (lost if held else not self.derivative_name):
+            raise UnreadableResult(f"the sweep returns {describe(result)}")
+        return found
+
     def abilities(self) -> dict[str, Any]:
         """Find out which operations there are, and whether constants may be operands."""
+        errors: dict[str, str] = {}
 
         def works(operation: str, *args: Any) -> bool:
             self.start()
-            nodes = [self.make(arg) if isinstance(arg, float) else arg for arg in args]
+            made = iter(self.make_several([arg for arg in args if isinstance(arg, float)]))
+            nodes = [next(made) if isinstance(arg, float) else arg for arg in args]
             try:
                 return self.apply(operation, nodes) is not NotImplemented
-            except Exception:
+            except NotImplementedError:
+                return False
+            except Exception as error:
+                errors[operation] = f"{type(error).__name__}: {error}"[:200]
                 return False
 
         two = ("add", "sub", "mul", "div", "max")
@@ -180,11 +209,52 @@ class LearnerEngine:
         found += [op for op in one if works(op, 0.75)]
         found += ["pow"] if works("pow", 0.75, 2) else []
         found += ["iadd"] if "add" in found else []
+        broken = {op: error for op, error in errors.items() if op not in found}
         constants = any(works(op, 0.75, 2) for op in ("add", "mul", "sub"))
+        self.start()
         return {
+            **{"broken": broken, "numbers": isinstance(self.make(0.75), (int, float))},
             **{"shape": self.shape, "modes": list(self.modes), "operations": found},
             **{"constants": constants, "whole_graph": self.whole_graph},
         }
+
+
+def position(node: Any) -> int | None:
+    """Return the place of a node on a tape, by an attribute such as `index`."""
+    found = (getattr(node, name, None) for name in POSITION_NAMES)
+    return next((k for k in found if isinstance(k, int) and not isinstance(k, bool)), None)
+
+
+def holds_derivatives(result: Any, node: Any) -> bool:
+    """Tell whether a result is looked up for a node: a mapping, or a list by positions."""
+    return isinstance(result, Mapping) or (
+        isinstance(result, (list, tuple)) and position(node) is not None
+    )
+
+
+def look_up(result: Any, node: Any) -> Any:
+    """Return what a sweep's result holds for a node: by the node, its id() or its position."""
+    place = position(node)
+    if not isinstance(result, Mapping):
+        return result[place] if place is not None and 0 <= place < len(result) else MISSING
+    by_number = all(isinstance(key, int) for key in result)
+    for key in (id(node), place) if by_number else (node, id(node)):
+        try:
+            if key in result:
+                return result[key]
+        except TypeError:  # the engine's nodes cannot be looked up
+            continue
+    return MISSING
+
+
+def describe(result: Any) -> str:
+    """Say what a sweep returned: its type, and that of what is in it."""
+    kind = type(result).__name__
+    if not isinstance(result, (Mapping, list, tuple)) or not result:
+        return f"{kind}, and its nodes have no attribute with a derivative"
+    inner = type(next(iter(result))).__name__
+    held = f"by {inner}" if isinstance(result, Mapping) else f"of {inner}"
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} {held}"
 
 
 def is_of_math(function: Any) -> bool:

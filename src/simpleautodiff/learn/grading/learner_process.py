@@ -158,7 +158,8 @@ def main(path: str, shape: str, names: str, memory: str, seconds: str) -> None:
         engine = shapes.find_engine(vars(module), shape, json.loads(names))
         answer({"abilities": engine.abilities()})
     except BaseException as error:  # SystemExit too: the learner's file may end itself
-        answer({"refused": f"{type(error).__name__}: {error}"[:500]})
+        kind = "" if isinstance(error, shapes.NoEngine) else f"{type(error).__name__}: "
+        answer({"refused": f"{kind}{error}"[:500]})
         return
     for line in questions:
         case = json.loads(line)

@@ -42,7 +42,7 @@ def run_case(engine: LearnerEngine, case: dict[str, Any]) -> dict[str, Any]:
                 nodes = {**held, **build(engine, held, case["steps"])}
             root = nodes[rest[0]]
             result = engine.sweep(action, root) if not is_number(root) else {}
-            sweeps.append({name: engine.read(result, node) for name, node in nodes.items()})
+            sweeps.append(engine.read_all(result, nodes))
     return {"values": values, "sweeps": sweeps}
 
 
@@ -93,7 +93,8 @@ def run_grad(engine: GradEngine, case: dict[str, Any]) -> dict[str, Any]:
             def f(*nodes: Any, wanted: str = rest[0]) -> Any:
                 held = dict(zip(names, nodes, strict=True))
                 built = build(engine, held, case["steps"])
-                values.update({name: engine.value(node) for name, node in built.items()})
+                if not all(is_number(node) for node in nodes):  # differences are taken elsewhere
+                    values.update({name: engine.value(node) for name, node in built.items()})
                 return built[wanted]
 
             found = engine.call(f, [value for _, value in case["inputs"]])
