@@ -32,9 +32,9 @@ Off = Callable[[], Any]
 
 def _limit(name: str, size: int) -> Off:
     """Leave a piece out by its limit."""
-    from simpleautodiff.fast.limits import LIMITS
+    from simpleautodiff.fast.thresholds import THRESHOLDS
 
-    return lambda: mock.patch.object(LIMITS, name, size)
+    return lambda: mock.patch.object(THRESHOLDS, name, size)
 
 
 def _replace(module: Any, name: str, value: Any) -> Off:

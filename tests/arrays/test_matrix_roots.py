@@ -61,6 +61,12 @@ def test_singular_matrices_where_the_derivative_exists():
         assert tangent == pytest.approx((left @ last) * (right @ last) / scale, abs=1e-6)
 
 
+def test_complex_roots_of_singular_matrices():
+    """The root of diag(-4, 0) is diag(2i, 0), and d√a = da / (2 √a)."""
+    tangent = ad.jvp(sl.sqrtm, (np.diag([-4.0, 0.0]),), (np.diag([1.0, 0.0]),))[1]
+    np.testing.assert_allclose(tangent, np.diag([-0.25j, 0.0]), atol=1e-12)
+
+
 def test_singular_matrices_where_it_does_not():
     for a in (SINGULAR, np.zeros((2, 2)), np.diag([1.0, 0.0])):
         with pytest.raises(ad.DomainError, match="singular"):

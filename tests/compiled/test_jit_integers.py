@@ -33,6 +33,8 @@ def compiled(f, *args, **tolerance):
         lambda i, j: i % j, lambda i, j: i % -3, lambda i, j: np.square(j), lambda i, j: np.sign(i),
         lambda i, j: np.clip(i, -2, 5), lambda i, j: i % 0, lambda i, j: (i > j) * i,
         lambda i, j: np.sum(i * j), lambda i, j: np.max(i - j), lambda i, j: i / (j + 0.5),
+        lambda i, j: i // j, lambda i, j: i // -3, lambda i, j: i // 0, lambda i, j: i // -1,
+        lambda i, j: 17 // (2 * j + 1), lambda i, j: i // 4 * 4 + i % 4 - i,
     ],
 )  # fmt: skip
 def test_arithmetic_of_integers_is_exact(f):
@@ -46,7 +48,7 @@ def test_arithmetic_of_integers_is_exact(f):
 def test_integers_in_small_programs(tier):
     def f(x, i):
         k = (2 * i + 1) % 7 - 3
-        return np.sum(k * x[:4]) + np.sum(abs(k))
+        return np.sum(k * x[:4]) + np.sum(abs(k)) + np.sum(x[:4] * (k // 2) - (i - 4) // (k + 4))
 
     answers(f, [(np.arange(5.0), np.array([3, 1, 4, 1]) + n) for n in range(5)], tier)
 

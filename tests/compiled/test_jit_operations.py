@@ -33,7 +33,7 @@ new = (
                            "{2} < {1} < {3}", "{2} < {1} && {1} < {3}"),
               numpy_code="({2} < {1}) & ({1} < {3})"),
 )
-operations.TABLE += new
+operations.OPERATION_TABLE += new
 operations.OPERATIONS.update({row.name: row for row in new})
 
 from simpleautodiff.compiled.backends.c.c_scalars import to_c

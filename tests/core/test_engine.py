@@ -13,11 +13,16 @@ import pytest
 import simpleautodiff as ad
 from simpleautodiff import Node, forward, grad, reverse
 from simpleautodiff.core.engine import engine
+from simpleautodiff.core.primitive import CALL, POWER, PRODUCT, SIGN, SUM
 
 
 def live_nodes():
     gc.collect()
     return sum(issubclass(type(thing), Node) for thing in gc.get_objects())
+
+
+def test_operations_bind_as_in_python():
+    assert SUM < PRODUCT < SIGN < POWER < CALL
 
 
 @pytest.mark.slow

@@ -25,11 +25,11 @@ import simpleautodiff as ad
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.display.explorer import server
 from simpleautodiff.display.explorer.files import find_scripted, read_asset, read_scripts
+from simpleautodiff.display.explorer.formula_process import Worker
 from simpleautodiff.display.explorer.page import describe, describe_formula, write_page
 from simpleautodiff.display.explorer.page_data import make_document
 from simpleautodiff.display.explorer.page_rules import write_rule
 from simpleautodiff.display.explorer.page_views import MOST_DRAWN
-from simpleautodiff.display.explorer.worker import Worker
 from simpleautodiff.program.formula import parse
 from simpleautodiff.rules.row import TABLE
 
@@ -882,9 +882,9 @@ def test_a_process_that_died_is_replaced():
 def test_the_process_has_limits_of_time_and_memory():
     script = (
         "import resource, signal\n"
-        "from simpleautodiff.display.explorer import worker\n"
-        "worker._limit(0.0)\n"
-        "try: bytearray(2 * worker.MEMORY)\n"
+        "from simpleautodiff.display.explorer import formula_process\n"
+        "formula_process._limit(0.0)\n"
+        "try: bytearray(2 * formula_process.MEMORY)\n"
         "except MemoryError: print('refused', flush=True)\n"
         "while True: pass\n"
     )

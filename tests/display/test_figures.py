@@ -20,8 +20,8 @@ from simpleautodiff.display.figures.box_drawing import sketch
 from simpleautodiff.display.figures.figure import Figure, figure
 from simpleautodiff.display.figures.layout import graphviz
 from simpleautodiff.display.figures.layout.crossings import arrange, count_crossings
+from simpleautodiff.display.figures.layout.layered_layout import lay_out
 from simpleautodiff.display.figures.layout.layering import make_layering
-from simpleautodiff.display.figures.layout.layout import lay_out
 from simpleautodiff.display.figures.paper_gallery import example, gallery
 from simpleautodiff.display.figures.paper_listings import listings
 from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex

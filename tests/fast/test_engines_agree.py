@@ -3,6 +3,9 @@
 `./fuzz` tries as many others as one likes.
 """
 
+import os
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -45,7 +48,7 @@ def test_every_other_way(way):
 
 def test_all_ways_are_tested():
     assert {"fast", "vmap", *COMPILED} == {*SHARES, *TAME_SHARES}
-    drawn = {way for seed in range(10_000) for way in ways_of(seed)}
+    drawn = {way for seed in range(20_000) for way in ways_of(seed)}
     assert drawn == {*SHARES, *TAME_SHARES}
 
 
@@ -89,3 +92,25 @@ def test_a_difference_is_shrunk_and_written_as_a_test():
     exec(text, names)
     names[f"test_program_{small.seed}"]()
     assert len(text.splitlines()) < 12
+
+
+CAMPAIGN = """
+import os, time
+from oracle import campaign
+campaign.PATIENCE = 1
+ends = {3: os.abort, 5: lambda: time.sleep(60), 6: lambda: 1 / 0}
+campaign.compare = lambda seed, *_: ends.get(seed, str)()
+campaign.main()
+"""
+
+
+def test_a_program_that_crashes_or_never_ends_is_reported_with_its_seed():
+    asked = [sys.executable, "-c", CAMPAIGN, "--start", "0", "--count", "8", "--jobs", "2"]
+    path = os.pathsep.join(sys.path)
+    said = subprocess.run(
+        asked, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True
+    ).stdout
+    assert "program 3 ended its process: SIGABRT" in said
+    assert "program 5 ended its process: SIGALRM" in said
+    assert "program 6 ended its process: status 1" in said
+    assert "8 programs from seed 0: 3 differ" in said

@@ -15,7 +15,7 @@ import pytest
 import array_cases as cases
 import simpleautodiff as ad
 from simpleautodiff.fast import memory_pool
-from simpleautodiff.fast.limits import LIMITS
+from simpleautodiff.fast.thresholds import THRESHOLDS
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def all_large(monkeypatch):
         "near": 0,
         "many": 1,
     }.items():
-        monkeypatch.setattr(LIMITS, limit, size)
+        monkeypatch.setattr(THRESHOLDS, limit, size)
 
 
 @pytest.mark.parametrize(("name", "f", "x"), cases.CASES, ids=[case[0] for case in cases.CASES])
@@ -209,7 +209,7 @@ def test_threads_do_not_get_the_same_memory():
 
 
 def test_memory_that_stays_is_bounded(monkeypatch):
-    monkeypatch.setattr(LIMITS, "pool", 5 * POINTS.nbytes)
+    monkeypatch.setattr(THRESHOLDS, "pool", 5 * POINTS.nbytes)
     tracemalloc.start()
     try:
         for size in (LENGTH, LENGTH // 2, LENGTH - 1):
@@ -333,7 +333,7 @@ def test_pieces_go_when_they_are_too_much_or_in_the_way(monkeypatch):
     finally:
         tracemalloc.stop()
     assert peak < 1.1 * held  # half as much again, had nothing gone
-    monkeypatch.setattr(LIMITS, "pool", 2**23)
+    monkeypatch.setattr(THRESHOLDS, "pool", 2**23)
     ad.grad(long_energy)(POINTS)
     assert sum(pieces_in_store().values()) <= 2**23
 

@@ -18,7 +18,7 @@ import scipy.special
 
 import array_cases as cases
 import simpleautodiff as ad
-from simpleautodiff.arrays import FUNCTIONS, PLAIN
+from simpleautodiff.arrays import FUNCTIONS, PLAIN_FUNCTIONS
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy.polynomial_series import FAMILIES, Family, implementations
 from simpleautodiff.arrays.patch_scipy import MODULES, module_of
@@ -93,7 +93,7 @@ def page() -> str:
         "",
         "## Plain answers, without a derivative",
         "",
-        _list(sorted(_name(function) for function in PLAIN)),
+        _list(sorted(_name(function) for function in PLAIN_FUNCTIONS)),
         "",
         "## The rows of numbers",
         "",

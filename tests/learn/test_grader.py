@@ -19,7 +19,7 @@ from simpleautodiff.learn.grading.answers import answer
 from simpleautodiff.learn.grading.bank import BANK, TASKS
 from simpleautodiff.learn.grading.diagnosis import agree
 from simpleautodiff.learn.grading.mistakes import MISTAKES
-from simpleautodiff.learn.grading.model import FAULTS, ORDERS, STYLES, VARIANTS, predict
+from simpleautodiff.learn.grading.model import FAULTS, ORDER_FAULTS, STYLES, VARIANTS, predict
 from simpleautodiff.learn.graphs import random_graph
 
 ENGINES = pathlib.Path(__file__).parent / "engines"
@@ -145,7 +145,7 @@ PAIRS = [
     if BUGS[a].rung == BUGS[b].rung
     and BUGS[a].hint != BUGS[b].hint
     # a sweep has one order; "depth" is part of some of them
-    and not {BUGS[a].hint, BUGS[b].hint} <= {*ORDERS, "depth"}
+    and not {BUGS[a].hint, BUGS[b].hint} <= {*ORDER_FAULTS, "depth"}
     # what is overwritten may be overwritten again, and an old number is overwritten, too
     and {BUGS[a].hint, BUGS[b].hint} not in OVERWRITTEN
 ]
@@ -461,7 +461,7 @@ def test_the_worker_loads_nothing_of_the_library():
         "import runpy, sys; m = runpy.run_path(sys.argv[1]); m['load_tools']();"
         "print([n for n in sys.modules if n.startswith(('simpleautodiff', 'numpy'))])"
     )
-    worker = pathlib.Path(learn.__file__).parent / "grading" / "worker.py"
+    worker = pathlib.Path(learn.__file__).parent / "grading" / "learner_process.py"
     command = [sys.executable, "-I", "-c", code, str(worker)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

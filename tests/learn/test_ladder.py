@@ -13,8 +13,8 @@ import simpleautodiff as ad
 from simpleautodiff import learn
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.answers import answer
+from simpleautodiff.learn.grading.engine_shapes import find_engine
 from simpleautodiff.learn.grading.running import run_case
-from simpleautodiff.learn.grading.shapes import find_engine
 from simpleautodiff.learn.graphs import parse_graph, random_graph
 
 PAPER = ("add", "sub", "mul", "log", "sin")

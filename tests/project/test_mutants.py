@@ -1,6 +1,7 @@
 """What `./mutants` changes in a module, and what it leaves alone."""
 
 import ast
+import importlib
 import importlib.util
 import pathlib
 import sys
@@ -20,6 +21,14 @@ def mutations():
     spec.loader.exec_module(module)
     yield module
     del sys.modules["mutations"]
+
+
+@pytest.fixture
+def resident(mutations, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools" / "mutants")
+    yield importlib.import_module("resident")
+    for name in ("resident", "trial", "covering"):
+        del sys.modules[name]
 
 
 def changes(mutations, tmp_path, source, scaled=False):
@@ -98,6 +107,48 @@ def test_lines_that_run_where_a_change_does(mutations, tmp_path):
         "3": ((3, 4),),
         "z - LIMIT": ((4, 4), (4, 4), (3, 4)),
     }
+
+
+MODULE = """
+LIMIT = 5
+class Box:
+    size = 6
+    def shift(self, x, by=3):
+        return [z - LIMIT for z in x]
+def make(y):
+    return lambda x: x < y
+double = lambda x: x * 2
+below = make(7)
+"""
+
+
+def test_changes_of_functions_that_exist(mutations, resident, tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(MODULE)
+    found = mutations.find_mutants(path, scaled=False)
+    inside = {
+        mutant.before
+        for mutant in found
+        if resident.changes_functions_alone(
+            path, mutations.mutate(MODULE, mutant.number, scaled=False)
+        )
+    }
+    assert {mutant.before for mutant in found} - inside == {"5", "6", "3", "7"}
+    names = {}
+    for before, f, x, value, changed in (
+        ("z - LIMIT", lambda x: names["Box"]().shift(x), [7], [2], [-2]),
+        ("x < y", lambda x: names["below"](x), 7, False, True),
+        ("2", lambda x: names["double"](x), 4, 8, 12),
+    ):
+        exec(compile(MODULE, str(path), "exec"), names)
+        home = resident.Residence(lambda home: None)
+        home.functions = {
+            str(path): [names["Box"].shift, *map(names.get, ("make", "double", "below"))]
+        }
+        assert f(x) == value
+        mutant = [mutant for mutant in found if mutant.before == before][-1]
+        home._put(path, mutations.mutate(MODULE, mutant.number, scaled=False))
+        assert f(x) == changed
 
 
 def test_changes_that_read_the_same_are_told_apart(mutations, tmp_path):

@@ -46,6 +46,13 @@ def test_derivatives_at_kinks_of_arrays(name):
     np.testing.assert_allclose(ad.jacfwd(f)(point), gradient, rtol=1e-15)
 
 
+def test_equal_elements_share_beside_a_nan():
+    largest = lambda x: np.sum(np.max(x, axis=1))
+    with np.errstate(all="ignore"):
+        gradient = ad.grad(largest)(A([[math.nan, 1.0], [2.0, 2.0]]))
+    np.testing.assert_array_equal(gradient, [[math.nan, math.nan], [0.5, 0.5]])
+
+
 def test_numpys_own_scalars_follow_errstate():
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
         ad.grad(np.log)(np.float64(0))

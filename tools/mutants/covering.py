@@ -128,16 +128,16 @@ def _measure(tests: Sequence[str], jobs: int) -> tuple[dict[str, float], dict[st
 
 
 class _Room:
-    """What was measured of one folder of tests."""
+    """What was measured of one folder of tests, or of one file."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.path = name, KEPT / f"{name}.json"
+        self.tests, self.path = ROOT / "tests" / name, KEPT / f"{name.replace('/', '-')}.json"
         kept = json.loads(self.path.read_text()) if self.path.exists() else [{}, {}, {}, {}]
         self.digests, self.seconds, self.runs, self.sources = kept
 
     def measure(self, jobs: int, *, anew: bool) -> None:
         """Measure the tests that have changed, or all."""
-        files = sorted((ROOT / "tests" / self.name).rglob("test_*.py"))
+        files = sorted(self.tests.rglob("test_*.py")) if self.tests.is_dir() else [self.tests]
         now = {_relative(path): _digest(path) for path in files}
         changed = [path for path in now if anew or self.digests.get(path) != now[path]]
         for kept in (self.seconds, self.runs):

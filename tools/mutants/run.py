@@ -1,17 +1,20 @@
 """Count the mutants that the tests notice, package by package, and list those they do not."""
 
 import argparse
+import ast
+import multiprocessing
 import os
 import random
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from covering import ROOMS, Covering
 from mutations import Mutant, find_mutants, mutate
-from trial import NOTHING, SOURCES, Outcome, Trial, import_beforehand, order_tests, start_trial
+from resident import Residence, changes_functions_alone, reside
+from trial import SOURCES, Outcome, Trial, import_beforehand, order_tests, start_trial
 
 PACKAGES = {  # package -> the share of mutants that is to be noticed
     **dict.fromkeys(("rules", "core", "fast", "transforms"), 0.95),
@@ -54,12 +57,16 @@ class Attempt:
 
 
 class Campaign:
-    """Try mutants, several at a time."""
+    """Try mutants, several at a time; `start` starts a fork that runs tests."""
 
-    def __init__(self, covering: Covering, jobs: int, most: float) -> None:
+    def __init__(
+        self, covering: Covering, jobs: int, most: float, start: Callable[..., Trial] = start_trial
+    ) -> None:
         self.covering = covering
         self.jobs = jobs
         self.most = most  # seconds of tests in the second round
+        self.start = start
+        self.imports = 30.0  # seconds that a fork may take before its first test
         self.trusted: set[str] = set()  # tests that pass unchanged, as they are run here
 
     def try_all(self, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, Outcome, float]]:
@@ -76,8 +83,6 @@ class Campaign:
                 outcome = attempt.trial.outcome()
                 if outcome is None:
                     continue
-                if outcome.failed == NOTHING:
-                    raise SystemExit(f"none of the tests of {_line(attempt.mutant)} could be run")
                 attempt.passed += outcome.passed
                 if outcome.failed and not self._trust(outcome.failed):
                     waiting.append(attempt.mutant)
@@ -110,15 +115,13 @@ class Campaign:
             ordered = ordered[len(chosen) :]
 
     def _start(self, mutant: Mutant, tests: Sequence[str]) -> Trial:
-        source = mutant.path.read_text()
-        tree = mutate(source, mutant.number, scaled=_package(mutant) in FORMULAS)
-        limit = 30 + 3 * sum(self.covering.seconds[test] for test in tests)
-        return start_trial(mutant.path, tree, tests, limit)
+        limit = self.imports + 3 * sum(self.covering.seconds[test] for test in tests)
+        return self.start(mutant.path, make_tree(mutant), tests, limit)
 
     def _trust(self, test: str) -> bool:
         """Tell whether a test passes on the unchanged library; forget it if it does not."""
         if test in self.covering.seconds and test not in self.trusted:
-            trial = start_trial(None, None, [test], 300)
+            trial = self.start(None, None, [test], 300)
             while (outcome := trial.outcome()) is None:
                 time.sleep(0.02)
             if outcome.failed:
@@ -127,6 +130,52 @@ class Campaign:
                 return False
             self.trusted.add(test)
         return True
+
+
+def make_tree(mutant: Mutant) -> ast.Module:
+    """Make the changed module."""
+    scaled = _package(mutant) in FORMULAS
+    return mutate(mutant.path.read_text(), mutant.number, scaled=scaled)
+
+
+Tried = tuple[Mutant, Outcome, float]
+
+
+def find_noticed(mutants: Sequence[Mutant], campaign: Campaign) -> Iterator[Tried]:
+    """Yield the mutants of functions that tests notice in a process where these exist already."""
+    inside = [one for one in mutants if changes_functions_alone(one.path, make_tree(one))]
+
+    def work(residence: Residence) -> None:
+        campaign.start, campaign.imports = residence.start, 5.0
+        seconds = campaign.covering.seconds
+        campaign.covering.seconds = {
+            test: seconds[test] for test in residence.items.keys() & seconds
+        }
+        for tried in campaign.try_all(inside):
+            answers.send(tried)
+
+    context = multiprocessing.get_context("fork")
+    found, answers = context.Pipe(duplex=False)
+    process = context.Process(target=reside, args=([*campaign.covering.seconds], work))
+    process.start()
+    answers.close()
+    while True:
+        try:
+            mutant, outcome, seconds = found.recv()
+        except EOFError:
+            process.join()
+            return
+        if outcome.failed in campaign.covering.seconds:
+            yield mutant, outcome, seconds
+
+
+def try_all(mutants: Sequence[Mutant], campaign: Campaign) -> Iterator[Tried]:
+    """Try each mutant: in a process where the library is there already, then in one of its own."""
+    left = list(mutants)
+    for mutant, outcome, seconds in find_noticed(mutants, campaign):
+        left.remove(mutant)
+        yield mutant, outcome, seconds
+    yield from campaign.try_all(left)
 
 
 def _package(mutant: Mutant) -> str:
@@ -144,7 +193,10 @@ def main() -> int:
     )
     parser.add_argument("--only", default="", metavar="TEXT", help="those whose line has TEXT")
     parser.add_argument(
-        "--rooms", default=",".join(ROOMS), metavar="A,B", help="the folders of tests to run (all)"
+        "--rooms",
+        default=",".join(ROOMS),
+        metavar="A,B",
+        help="the folders, or files, of tests to run (all)",
     )
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at a time"
@@ -172,7 +224,7 @@ def main() -> int:
         print(f"{package}: {len(wanted)} of {len(mutants)} mutants", flush=True)
         survivors = 0
         began = time.monotonic()
-        for mutant, outcome, seconds in campaign.try_all(wanted):
+        for mutant, outcome, seconds in try_all(wanted, campaign):
             if outcome.failed:
                 if options.verbose:
                     print(f"  noticed  {_line(mutant)}  by {outcome.failed}  {seconds:.1f} s")

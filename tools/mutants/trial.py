@@ -23,7 +23,6 @@ import pytest
 
 from covering import ROOT
 
-NOTHING = "nothing could be run"  # not a finding: something is wrong with the environment
 SOURCES = ROOT / "src"
 MEMORY = 12 * 2**30  # bytes; a mutant may ask for any amount
 ALREADY = (  # what most tests import, once for all forks; nothing of the library itself
@@ -53,7 +52,7 @@ class _Importer(importlib.abc.MetaPathFinder, importlib.machinery.SourceFileLoad
         return compile(self.tree, self.path, "exec")
 
 
-class _Chosen:
+class Chosen:
     """Run these tests alone, in this order, and keep which of them failed."""
 
     def __init__(self, tests: Sequence[str]) -> None:
@@ -63,18 +62,21 @@ class _Chosen:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Keep and order the chosen ones."""
         items[:] = sorted(
             (item for item in items if item.nodeid in self.rank),
             key=lambda item: self.rank[item.nodeid],
         )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count a test."""
         if report.failed:
             self.failed.append(report.nodeid)
         elif report.when == "call" and report.passed:
             self.passed += 1
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note a file that cannot be imported."""
         if report.failed:
             self.failed.append(f"importing {report.nodeid}")
 
@@ -108,7 +110,8 @@ class Trial:
             outcome = Outcome(*answer)
         except (OSError, ValueError):
             late = late or status in (signal.SIGXCPU, signal.SIGKILL)
-            outcome = Outcome("out of time" if late else f"the process died, status {status}", 0)
+            died = f"the process died, status {status}" if status else ""
+            outcome = Outcome("out of time" if late else died, 0)
         shutil.rmtree(self.folder, ignore_errors=True)
         return outcome
 
@@ -148,6 +151,21 @@ def start_trial(
 def _run_tests(
     folder: Path, path: Path | None, tree: ast.Module | None, tests: Sequence[str]
 ) -> None:
+    limit_process(folder)
+    if path is not None and tree is not None:
+        sys.meta_path.insert(0, _Importer(path, tree))
+    chosen = Chosen(tests)
+    files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
+    # its own folder also keeps compiled code apart, which is named by files and not by mutants
+    options = ["-x", "-q", "-p", "no:cacheprovider", f"--basetemp={folder / 'tests' / 'own'}"]
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # imported beforehand
+    (folder / "tests").mkdir()
+    pytest.main([*options, *files], plugins=[chosen])
+    write_answer(folder, chosen)
+
+
+def limit_process(folder: Path) -> None:
+    """Limit the memory of a fork, let it print to a file, and Hypothesis not spend time."""
     import hypothesis
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -160,18 +178,11 @@ def _run_tests(
         "mutants", phases=phases, database=None, deadline=None, derandomize=True
     )
     hypothesis.settings.load_profile("mutants")
-    if path is not None and tree is not None:
-        sys.meta_path.insert(0, _Importer(path, tree))
-    chosen = _Chosen(tests)
-    files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-    # its own folder also keeps compiled code apart, which is named by files and not by mutants
-    options = ["-x", "-q", "-p", "no:cacheprovider", f"--basetemp={folder / 'tests' / 'own'}"]
-    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # imported beforehand
-    (folder / "tests").mkdir()
-    pytest.main([*options, *files], plugins=[chosen])
+
+
+def write_answer(folder: Path, chosen: Chosen) -> None:
+    """Write down what the tests said, for the process that has forked."""
     failed = chosen.failed[0] if chosen.failed else ""
-    if not failed and chosen.passed == 0:
-        failed = NOTHING
     (folder / "answer.json").write_text(json.dumps([failed, chosen.passed]))
 
 

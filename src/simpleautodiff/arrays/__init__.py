@@ -14,4 +14,7 @@ from simpleautodiff.arrays import (
     shaping as shaping,
     ufuncs as ufuncs,
 )
-from simpleautodiff.arrays.registry import FUNCTIONS as FUNCTIONS, PLAIN as PLAIN
+from simpleautodiff.arrays.registry import (
+    FUNCTIONS as FUNCTIONS,
+    PLAIN_FUNCTIONS as PLAIN_FUNCTIONS,
+)

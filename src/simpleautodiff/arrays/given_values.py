@@ -105,7 +105,7 @@ class Call(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Given:
+class GivenValue:
     """A value, and the call that computes it in generated code."""
 
     value: Any
@@ -189,4 +189,4 @@ def _give(leaf: Any, value: Any, call: Call | None) -> Any:
     same = same and (own.size < 2 or own.strides == value.strides)  # sums follow the layout
     if same or own.shape != value.shape:
         return leaf
-    return give_value(leaf, Given(value[()], call))
+    return give_value(leaf, GivenValue(value[()], call))

@@ -111,7 +111,7 @@ def _call_without_implementation(function: Any, args: Any, kwargs: Any) -> Any:
             "derivative; an array that is made inside the function can be written to, and one "
             f"made outside after y = np.copy(y){cite_line()}"
         )
-    if function not in PLAIN:
+    if function not in PLAIN_FUNCTIONS:
         raise scipy_error() or no_rule(name_of(function))
     answer = function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
     return note_answer(answer, function, *args, **kwargs) if function in DECIDING else answer
@@ -284,6 +284,11 @@ def to_dtype(x: Any, dtype: Any) -> Any:
     )
 
 
+def as_float(x: Any) -> Any:
+    """Return an array of integers or bools as one of floats; anything else unchanged."""
+    return astype(x, np.dtype(np.float64)) if dtype_of(x).kind in "biu" else x
+
+
 def widen(x: Any) -> Any:
     """Convert to at least 64 bits, as some functions of NumPy do; other libraries do not."""
     if not hasattr(x, "dtype") or type(concrete(x)) is Foreign:
@@ -372,7 +377,7 @@ DECIDING = {  # their plain results depend on the numbers
     *(np.array_equiv, np.nanargmax, np.nanargmin, np.argpartition, np.lexsort, np.isin),
     *(np.iscomplex, np.isreal, np.isneginf, np.isposinf, np.linalg.matrix_rank),
 }
-PLAIN = DECIDING | {
+PLAIN_FUNCTIONS = DECIDING | {
     *(np.shape, np.ndim, np.size, np.result_type, np.zeros_like, np.ones_like, np.full_like),
     *(np.empty_like, np.iscomplexobj, np.isrealobj, np.array_repr, np.array_str, np.array2string),
     *(np.can_cast, np.common_type, np.min_scalar_type, np.may_share_memory, np.shares_memory),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.registry import FUNCTIONS, SPECIAL_UFUNCS
-from simpleautodiff.autograd.packing import Packing, is_node, is_number
+from simpleautodiff.autograd.leaf_packing import Packing, is_node, is_number
 from simpleautodiff.autograd.vspaces import VSpace, vspace
 from simpleautodiff.core.level import Traced as Box, apply, plain, unwrapped
 from simpleautodiff.core.linear import ZERO, Linear

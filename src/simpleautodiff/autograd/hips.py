@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.autograd.packing import is_node
+from simpleautodiff.autograd.leaf_packing import is_node
 from simpleautodiff.autograd.wrap_util import restrict_to
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ResultError

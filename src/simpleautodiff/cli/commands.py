@@ -167,22 +167,23 @@ def _grade(options: argparse.Namespace) -> None:
     from simpleautodiff.learn.class_report import grade_class
     from simpleautodiff.learn.grading.grade import grade
 
+    needs = [operation.strip() for operation in options.needs.split(",")]
+    settings: dict[str, Any] = {"seed": options.seed, "needs": needs}
+    settings["progress"] = lambda all: show_progress(all, "grading")
     if os.path.isdir(options.engine):
-        settings = {"seed": options.seed, "progress": lambda all: show_progress(all, "grading")}
         _write(options, grade_class(options.engine, options.task, **settings).to(options.format))
         return
     names = dict(pair.split("=", 1) for pair in options.names.split(",") if "=" in pair)
     report = grade(
         options.engine,
         options.task,
-        seed=options.seed,
         shape=options.shape,
         names={key.strip(): name.strip() for key, name in names.items()},
-        progress=lambda cases: show_progress(cases, "grading"),
+        **settings,
     )
     _write(options, report.to(options.format))
     if not report.ok:
-        raise CheckError(f"{options.engine} is not right yet: {', '.join(report.mistakes)}")
+        raise CheckError(f"{options.engine} is not right yet: {', '.join(report.wrong)}")
 
 
 def _exercise(options: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ from simpleautodiff.program.formula import ALIASES, CONSTANTS, FORMULA_FUNCTIONS
 from simpleautodiff.rules.row import TABLE
 
 LETTERS = ("x", "y", "z", "w")
-OPERATORS = "+ - * / // % **"
+OPERATOR_SIGNS = "+ - * / // % **"
 
 
 def list_functions(word: str = "") -> str:
@@ -35,7 +35,7 @@ def list_functions(word: str = "") -> str:
         [
             *listed,
             "",
-            f"operators: {OPERATORS}",
+            f"operators: {OPERATOR_SIGNS}",
             f"constants: {', '.join(CONSTANTS)}",
         ]
     )

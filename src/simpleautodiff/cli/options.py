@@ -20,7 +20,7 @@ EXAMPLE_POINT = ("x1=2", "x2=5")
 MAX_ORDER = 8
 SUFFIXES = {"txt": "text", "tex": "latex", "htm": "html", "md": "markdown", "xml": "junit"}
 MODES = ("forward", "reverse")
-SHAPES = ("node", "value", "tape", "grad", "dual")
+ENGINE_SHAPES = ("node", "value", "tape", "grad", "dual")
 TABLES = "values, partials, tangents, adjoints, order; some of them"
 SHOWS = ("plain", "values", "tangents", "adjoints", "both", "construction", "reachable", "order")
 
@@ -65,7 +65,7 @@ COMMANDS = {
     "grade": Command(
         "what is wrong with an engine of yours, or with a folder of them",
         ("text", "json", "junit", "html", "csv"),
-        ("task", "seed", "shape", "names"),
+        ("task", "seed", "shape", "names", "needs"),
         "engine",
     ),
     "exercise": Command(
@@ -225,8 +225,18 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "N",
         "help": "the same number, the same programs and blanks",
     },
-    "shape": {"default": "", "choices": SHAPES, "metavar": "SHAPE", "help": ", ".join(SHAPES)},
+    "shape": {
+        "default": "",
+        "choices": ENGINE_SHAPES,
+        "metavar": "SHAPE",
+        "help": ", ".join(ENGINE_SHAPES),
+    },
     "names": {"default": "", "metavar": "NAMES", "help": "node=Scalar,backward=run"},
+    "needs": {
+        "default": "add,mul",
+        "metavar": "OPERATIONS",
+        "help": "what an engine must have to pass; add,mul if not given",
+    },
     "port": {"type": _port, "default": 8000, "metavar": "N", "help": "8000 if not given"},
 }
 

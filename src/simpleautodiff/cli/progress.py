@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TypeVar
 
 T = TypeVar("T")
-PATIENCE = 0.5  # seconds before the bar is drawn
+SILENT_SECONDS = 0.5  # seconds before the bar is drawn
 WIDTH = 30
 
 
@@ -57,7 +57,7 @@ class Progress:
 
     def _draw(self) -> None:
         drawn = False
-        while not self._stop.wait(PATIENCE if not drawn else 0.2):
+        while not self._stop.wait(SILENT_SECONDS if not drawn else 0.2):
             drawn = True
             sys.stderr.write(f"\r\x1b[K{self.line(time.perf_counter() - self._start)[:79]}")
             sys.stderr.flush()

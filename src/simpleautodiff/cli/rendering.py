@@ -29,7 +29,7 @@ from simpleautodiff.transforms.grad import derivative, grad
 
 MAX_EXPLAINED_STEPS = 20  # with more steps than this, only the result is explained in words
 MAX_EXPLAINED_OUTPUTS = 3  # of a long program
-FOLDED = "(folded: --unfold shows every step)"
+FOLDED_NOTE = "(folded: --unfold shows every step)"
 LATEX = r"""{comment}
 \documentclass{{article}}
 \usepackage{{amsmath,booktabs,tikz}}
@@ -126,7 +126,7 @@ def table(shown: RecordedProblem, format: str) -> str:
     ways = {None: shown.trace.values, "reverse": shown.trace.adjoints}
     ways["forward"] = partial(shown.trace.tangents, shown.wrt)
     written = str(ways[shown.mode](unfold=shown.unfold).to(format))
-    return f"{written}\n{FOLDED}" if format == "text" and shown.folded else written
+    return f"{written}\n{FOLDED_NOTE}" if format == "text" and shown.folded else written
 
 
 def graph(shown: RecordedProblem, format: str, show: str | None = None) -> str:
@@ -185,7 +185,7 @@ def _text(shown: RecordedProblem) -> str:
         f"{write_output.bold_title(table.title)}\n{table.to('text')}" for table in shown.tables()
     ]
     if shown.folded:
-        parts.append(FOLDED)
+        parts.append(FOLDED_NOTE)
     parts.append(f"{write_output.bold_title('Graph')}\n{_sketch(shown)}")
     shown.report()
     words = "\n".join(map(write_output.paragraph, shown.words()))

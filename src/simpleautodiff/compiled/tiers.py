@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from simpleautodiff.compiled.array.classify import NUMPY
-from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.simplify import clean
+from simpleautodiff.compiled.array.split_complex import split_complex
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.loops.expand import expand_loops, has_loops
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram

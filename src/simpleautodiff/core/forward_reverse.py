@@ -125,7 +125,8 @@ def _check_seeds(root: Roots, seed: Any) -> dict[Node, Any]:
     given = [(root, seed)] if isinstance(root, Node) else list(root.items())
     seeds: dict[Node, Any] = {}
     for node, number in given:
-        if not isinstance(check_node(node).level, Hand):
+        if not isinstance(node, Node) or not isinstance(node.level, Hand):
+            check_node(node)
             raise not_by_hand_error("derivatives of its own: use grad, jvp or vjp")
         if node.level is not given[0][0].level:
             raise ArgumentError("the nodes a sweep starts from belong to different graphs")
@@ -169,4 +170,4 @@ def remember(sweep: Sweep, order: Sequence[Node]) -> None:
         if isinstance(derivative, PartialAdjoint):
             sweep[node] = derivative.filled()
     for node in find_connected(order):
-        node.partial_derivative = sweep.get(node, 0)
+        node.derivative = sweep[node]

@@ -37,10 +37,11 @@ class Node(Traced):
     (10, 'mul', [5, 2], [Node(2), Node(5)])
     """
 
-    __slots__ = ("args", "index", "primitive")
+    __slots__ = ("args", "derivative", "index", "primitive")
     primitive: Primitive | None
     args: tuple[Any, ...]
     index: Any  # on a tape: its position; typed by hand: its children
+    derivative: Any  # what the last sweep of a graph typed by hand found, if there was one
     verbose = False  # whether every sweep of a graph typed by hand is printed
 
     def __init_subclass__(cls) -> None:
@@ -115,17 +116,13 @@ class Node(Traced):
     @property
     def partial_derivative(self) -> Any:
         """The derivative that the last `forward` or `reverse` over this graph found here."""
-        links = self.index
-        found = links.derivative if isinstance(links, ChildLinks) else None
-        return engine.unswept(self) if found is None else found
+        return self.derivative if hasattr(self, "derivative") else engine.unswept(self)
 
     @partial_derivative.setter
     def partial_derivative(self, derivative: Any) -> None:
         if not isinstance(self.level, Hand):
             raise not_by_hand_error("partial derivative")
-        if not isinstance(self.index, ChildLinks):
-            self.index = ChildLinks(self.index)
-        self.index.derivative = derivative
+        self.derivative = derivative
 
     def __repr__(self) -> str:
         operator = f", operator={self.operator!r}" if self.primitive else ""
@@ -200,16 +197,12 @@ class Hand(Recorder):
 
 @final
 class ChildLinks(list["ref[Node]"]):
-    """The children of a node, as weak references, and its last derivative.
+    """Two children or more, as weak references; dead ones are removed when the list has doubled."""
 
-    Dead references are removed each time the list has doubled.
-    """
+    __slots__ = ("limit",)
 
-    __slots__ = ("derivative", "limit")
-
-    def __init__(self, link: ref[Node] | None) -> None:
-        super().__init__([] if link is None else [link])
-        self.derivative: Any = None
+    def __init__(self, link: ref[Node]) -> None:
+        super().__init__([link])
         self.limit = 8
 
     def add(self, link: ref[Node]) -> None:

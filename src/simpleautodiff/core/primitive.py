@@ -16,14 +16,8 @@ from simpleautodiff.errors import (
     short_repr,
     warn_domain,
 )
-from simpleautodiff.values.functions import (
-    ByType,
-    Function,
-    as_numpy_would,
-    check_value,
-    is_finite,
-    numpy_error,
-)
+from simpleautodiff.values.functions import ByType, Function, check_value, widen_arguments
+from simpleautodiff.values.outside_domain import as_numpy_would, is_finite, numpy_error
 
 # How tightly a printed form binds: what needs parentheses inside what.
 SUM, PRODUCT, SIGN, POWER, CALL = 1, 2, 3, 4, 5
@@ -104,6 +98,8 @@ class Primitive:
         rule = self.partials[index]
         if not callable(rule):
             return rule
+        if len(args) > 1 and not self.arrays and not self.settings:
+            args = widen_arguments(args, value)
         try:
             return rule(value, *args)
         except AutodiffError:

@@ -16,7 +16,7 @@ from simpleautodiff.display.tables import formats
 from simpleautodiff.errors import ArgumentError, AutodiffError, DomainWarning
 from simpleautodiff.program.check_grad import is_analytic
 from simpleautodiff.program.memory import KeptValue, find_kept
-from simpleautodiff.program.program import record
+from simpleautodiff.program.recorded_run import record
 from simpleautodiff.program.typed_graphs import as_function
 from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of
 from simpleautodiff.transforms.finite_difference import complex_step, estimate_derivative

@@ -11,12 +11,13 @@ import numpy as np
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.display.tables import formats
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.program.program import Program, output_names, trace
+from simpleautodiff.program.program import Program, output_names
+from simpleautodiff.program.recorded_run import trace
 from simpleautodiff.program.typed_graphs import as_function
 from simpleautodiff.program.written_numbers import write_short
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.elimination import (
-    ORDERS,
+    ELIMINATION_ORDERS,
     EliminationGraph,
     EliminationStep,
     NewEdge,
@@ -101,7 +102,9 @@ def eliminate(
     rows = [[_as_float(graph.derivative(i, k)) for i in inputs] for k in results]
     names = [program.names[node] for node in program.nodes]
     counts = {} if isinstance(order, str) else {"this order": _count(steps)}
-    counts |= {each: _count(eliminate_all(_make_graph(program), each)) for each in ORDERS}
+    counts |= {
+        each: _count(eliminate_all(_make_graph(program), each)) for each in ELIMINATION_ORDERS
+    }
     return Elimination(
         f"Elimination of {len(steps)} vertices",
         tuple([names[step.vertex] for step in steps]),

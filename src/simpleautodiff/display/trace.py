@@ -18,7 +18,8 @@ from simpleautodiff.display.tables.tables import (
 )
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.formula import Formula
-from simpleautodiff.program.program import Program, record
+from simpleautodiff.program.program import Program
+from simpleautodiff.program.recorded_run import record
 from simpleautodiff.program.typed_graphs import as_function
 from simpleautodiff.program.written_numbers import use_digits
 from simpleautodiff.transforms.arguments import name_of

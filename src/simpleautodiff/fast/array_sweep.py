@@ -21,9 +21,9 @@ from simpleautodiff.fast.deferred_factors import (
     scale,
 )
 from simpleautodiff.fast.faster_values import ADD_IN_PLACE, fit_quickly
-from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL, compute_pooled, has_own_memory, unbuffered
 from simpleautodiff.fast.small_sweep import SmallSweep
+from simpleautodiff.fast.thresholds import THRESHOLDS
 
 # A contribution to an adjoint: an array; a factor still to be multiplied; whether nothing else
 # refers to the array; whether it is, or is a view of, the adjoint it comes from. There are many,
@@ -116,7 +116,7 @@ class ArraySweep(SmallSweep):
         Larger slopes are better computed in blocks, which can reuse the memory of the operand.
         """
         array, factor, _, _ = adjoint
-        if not self.once or array.size > 2 * LIMITS.block or any(array.strides):
+        if not self.once or array.size > 2 * THRESHOLDS.block or any(array.strides):
             return None
         number = factor * float(array.flat[0]) if array.dtype.kind == "f" else 0.0
         slope = node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]
@@ -141,7 +141,7 @@ class ArraySweep(SmallSweep):
         array, factor, new, _ = term
         if not same_layout(array, arg.value):
             array, new = fit_quickly(array, arg.value), False
-        if factor != 1 and (type(array) is not np.ndarray or array.size <= LIMITS.small):
+        if factor != 1 and (type(array) is not np.ndarray or array.size <= THRESHOLDS.small):
             array, factor = array * factor, 1.0
         i = arg.index
         old = self.bar[i]
@@ -181,7 +181,7 @@ class ArraySweep(SmallSweep):
         """Add the adjoint of a few elements of a large array in place, if possible."""
         like, i = arg.value, arg.index
         adjoint, factor, spare, _ = term
-        if type(like) is not np.ndarray or like.size <= LIMITS.small:
+        if type(like) is not np.ndarray or like.size <= THRESHOLDS.small:
             return False
         if not isinstance(adjoint, (np.ndarray, np.generic)):
             return False  # a node or a batch cannot be added to an array
@@ -198,7 +198,7 @@ class ArraySweep(SmallSweep):
         ratio = factor / of_old
         if not can_defer(ratio, total):
             total, of_old, ratio = scale(total, of_old, True), 1.0, factor
-        if spare and adjoint.size <= LIMITS.near:
+        if spare and adjoint.size <= THRESHOLDS.near:
             adjoint, ratio = scale(adjoint, ratio, True), 1.0
         add(total, adjoint, ratio, *values)
         self.bar[i] = total if of_old == 1 else Scaled(total, of_old)
@@ -213,7 +213,7 @@ class ArraySweep(SmallSweep):
         """Carry back an adjoint some of whose elements are structural zeros."""
         if not self.needs_masks(node):
             array = adjoint.filled()
-            if type(array) is np.ndarray and array.size > LIMITS.medium:
+            if type(array) is np.ndarray and array.size > THRESHOLDS.medium:
                 self.pull_large(node, array, 1.0)
             else:
                 self.pull_small(node, array)
@@ -236,7 +236,7 @@ class ArraySweep(SmallSweep):
         """
         array, primitive, values = adjoint.array, node.primitive, node.values()
         assert primitive is not None
-        if type(array) is not np.ndarray or array.size <= LIMITS.medium or primitive.arrays:
+        if type(array) is not np.ndarray or array.size <= THRESHOLDS.medium or primitive.arrays:
             return None
         terms: list[tuple[int, Any]] = []
         with np.errstate(all="ignore"):

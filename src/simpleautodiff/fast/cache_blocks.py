@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL, unbuffered
+from simpleautodiff.fast.thresholds import THRESHOLDS
 
 
 def blocks(array: Any, size: int) -> Iterator[slice]:
@@ -42,13 +42,13 @@ def add_scaled(total: Any, array: Any, factor: float, out: Any, spare: bool = Fa
         return unbuffered(np.add if factor == 1 else np.subtract, total, array, out=out)
     if out is None:
         out = np.empty(array.shape, array.dtype)
-    if array.size <= LIMITS.near:
+    if array.size <= THRESHOLDS.near:
         place = out
         if out is total:
             place = array if spare and array is not total else POOL.empty_like(array)
         return unbuffered(np.add, total, np.multiply(array, factor, out=place), out=out)
     products: Any = None
-    for block in blocks(array, 2 * LIMITS.block):
+    for block in blocks(array, 2 * THRESHOLDS.block):
         part = array[block]
         products = np.empty_like(part) if products is None else products[: len(part)]
         unbuffered(np.add, total[block], np.multiply(part, factor, out=products), out=out[block])

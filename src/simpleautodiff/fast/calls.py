@@ -19,16 +19,16 @@ from simpleautodiff.core.primitive import Primitive, values_read
 from simpleautodiff.fast.direct_pulls import enter
 from simpleautodiff.fast.fast_tape import FastTape, is_root_row
 from simpleautodiff.fast.faster_values import FASTER
-from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL, compute_pooled
+from simpleautodiff.fast.thresholds import THRESHOLDS
 
 ARRAYS = {np.ndarray, np.float64}
-VALUES = {*ARRAYS, float}
+VALUE_TYPES = {*ARRAYS, float}
 IMMUTABLE = {int, float, bool, slice, str, type(None), np.float64}
 FIXED = {Node, *IMMUTABLE}
 SETTINGS = {*IMMUTABLE, tuple, np.ndarray}
 NUMBERS = {int, float, bool, *ARRAYS}
-MISSING = object()  # an argument that was not given
+NOT_GIVEN = object()  # an argument that was not given
 _new = object.__new__
 
 
@@ -77,7 +77,7 @@ def _record(level: Any, primitive: Primitive, args: tuple[Any, ...], value: Any)
     node.level = level
     node.index = len(level)
     level.append(node)
-    return level.slim(node) if type(value) is np.ndarray and value.size > LIMITS.small else node
+    return level.slim(node) if type(value) is np.ndarray and value.size > THRESHOLDS.small else node
 
 
 def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
@@ -119,7 +119,8 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
         node.level = level
         node.index = len(level)
         level.append(node)
-        return level.slim(node) if type(value) is np.ndarray and value.size > LIMITS.small else node
+        large = type(value) is np.ndarray and value.size > THRESHOLDS.small
+        return level.slim(node) if large else node
 
     return wrapping
 
@@ -204,7 +205,7 @@ def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
                 value = arg.value
                 if level is None:
                     level = arg.level
-                if type(value) not in VALUES or arg.level is not level:
+                if type(value) not in VALUE_TYPES or arg.level is not level:
                     return apply(primitive, *args)
                 values.append(value)
             elif kind in NUMBERS or (kind in SETTINGS and len(values) in settings):
@@ -232,7 +233,7 @@ def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
 # can be written into it as operators: calling `operator.mul` instead is a fifth slower. The text is
 # known to `linecache`, so that debuggers and tracebacks show the lines that run.
 _BINARY = """
-def wrapping(a=MISSING, b=MISSING, *rest):
+def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, *rest):
     if rest:
         return apply(primitive, a, b, *rest)
     if type(a) is Node:
@@ -276,7 +277,7 @@ def wrapping(a=MISSING, b=MISSING, *rest):
     node.level = level
     node.index = len(level)
     level.append(node)
-    return level.slim(node) if type(value) is ndarray and value.size > LIMITS.small else node
+    return level.slim(node) if type(value) is ndarray and value.size > THRESHOLDS.small else node
 """
 
 # Whether another primitive may be recorded instead of this one, tested cheaply.
@@ -297,7 +298,7 @@ def may_be_0(value: Any) -> bool:
     """Tell whether a factor is 0 somewhere; True for a large one, as the graph answers sooner."""
     if type(value) is float or type(value) is np.float64:
         return not value
-    if type(value) is not np.ndarray or value.size > LIMITS.medium:
+    if type(value) is not np.ndarray or value.size > THRESHOLDS.medium:
         return True
     return int(np.count_nonzero(value)) < value.size
 
@@ -325,14 +326,14 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
     )
 
     def explain(a: Any, b: Any) -> Any:
-        if b is MISSING:
-            return apply(primitive, *[x for x in (a,) if x is not MISSING])
+        if b is NOT_GIVEN:
+            return apply(primitive, *[x for x in (a,) if x is not NOT_GIVEN])
         return _apply_unwrapped(names["wrapping"], primitive, (a, b))
 
     names: dict[str, Any] = {
         "FastTape": FastTape,
-        "LIMITS": LIMITS,
-        "MISSING": MISSING,
+        "THRESHOLDS": THRESHOLDS,
+        "NOT_GIVEN": NOT_GIVEN,
         "Node": Node,
         "POOL": POOL,
         "REFUSED": REFUSED,

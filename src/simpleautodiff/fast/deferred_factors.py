@@ -11,8 +11,8 @@ from simpleautodiff.core.linear import Linear, PartialAdjoint, pull
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import TABLE
 from simpleautodiff.fast.cache_blocks import blocks
-from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL, compute_pooled
+from simpleautodiff.fast.thresholds import THRESHOLDS
 
 ROOM = {4: 2.0**16, 8: 2.0**32, 16: 2.0**32}  # factors between 1/this and this can be deferred
 
@@ -54,7 +54,7 @@ def multiply_by_blocks(
     ):
         return None
     part, masks = None, []  # a partial product, and the mask of each block
-    for block in blocks(adjoint, LIMITS.block):
+    for block in blocks(adjoint, THRESHOLDS.block):
         v, *xs = [x[block] if type(x) is np.ndarray else x for x in given]
         slope = primitive.partial(k, v, tuple(xs))
         part = pull(slope, adjoint[block]) if isinstance(slope, Linear) else None

@@ -16,8 +16,8 @@ from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.fast.faster_values import is_basic, spread_sum
 
-NUMPY = {np.ndarray, np.float64}
-REALS = {*NUMPY, float, int}
+NUMPY_TYPES = {np.ndarray, np.float64}
+REAL_TYPES = {*NUMPY_TYPES, float, int}
 
 
 class AdjointSums(Protocol):
@@ -73,9 +73,11 @@ def pull_div(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Carry an adjoint back through x / y, with one reciprocal."""
     (a, b), v = node.args, node.value
     y = b.value if type(b) is Node else b
-    if type(adjoint) not in NUMPY or type(v) not in NUMPY or type(y) not in REALS:
+    if type(adjoint) not in NUMPY_TYPES or type(v) not in NUMPY_TYPES or type(y) not in REAL_TYPES:
         return False
     if type(y) is np.ndarray:
+        if y.dtype != v.dtype:
+            return False
         slope = np.reciprocal(y) if y.dtype.kind == "f" else 1 / y
     elif y:
         slope = 1 / y
@@ -161,7 +163,7 @@ def pull_reshape(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Give the adjoint of a reshaped array its old shape."""
     arg = node.args[0]
     x = arg.value
-    if type(adjoint) is not np.ndarray or type(x) not in REALS:
+    if type(adjoint) is not np.ndarray or type(x) not in REAL_TYPES:
         return False
     sweep.add(arg, adjoint.reshape(x.shape) if type(x) is np.ndarray else adjoint.flat[0])
     return True
@@ -190,7 +192,7 @@ def pull_matmul(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Carry an adjoint back through a product of vectors and matrices."""
     a, b = node.args
     x, y = (a.value if type(a) is Node else a), (b.value if type(b) is Node else b)
-    if type(adjoint) not in NUMPY or type(x) is not np.ndarray or type(y) is not np.ndarray:
+    if type(adjoint) not in NUMPY_TYPES or type(x) is not np.ndarray or type(y) is not np.ndarray:
         return False
     ranks = x.ndim, y.ndim
     if ranks not in _MATRIX_PULLS:
@@ -232,7 +234,7 @@ def pull_minimum(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
 
 def _pull_extreme(sweep: AdjointSums, args: tuple[Any, ...], adjoint: Any, beats: Any) -> bool:
     x, y = [arg.value if type(arg) is Node else arg for arg in args]
-    if type(adjoint) is not np.ndarray or type(x) not in REALS or type(y) not in REALS:
+    if type(adjoint) is not np.ndarray or type(x) not in REAL_TYPES or type(y) not in REAL_TYPES:
         return False
     first, second = beats(x, y), beats(y, x)
     return bool((first | second).all()) and _give(

@@ -17,7 +17,7 @@ from simpleautodiff.core.primitive import TABLE
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.fast.array_sweep import ArraySweep
 from simpleautodiff.fast.deferred_factors import Scaled
-from simpleautodiff.fast.limits import LIMITS
+from simpleautodiff.fast.thresholds import THRESHOLDS
 
 FLOATS = {float, np.float64}
 _EXACT_UP_TO = 2**53  # integers up to here are exact as floats
@@ -49,7 +49,7 @@ def _sweep(tape: Tape, bar: list[Any], arrays: ArraySweep) -> None:
     added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
     result, constant, ndarray = Node, Constant, np.ndarray
     scalars = engine.scalars | {np.float64}  # elements of arrays are np.float64
-    small, medium = LIMITS.small, LIMITS.medium
+    small, medium = THRESHOLDS.small, THRESHOLDS.medium
     for node in reversed(tape):
         adjoint = bar[node.index]
         if adjoint is None:
@@ -139,16 +139,8 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
     values = node.values()
     for k, arg in enumerate(args):
         if type(arg) is Node:
-            term = pull(_slope(node, k, values), adjoint)
+            slope = node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]
+            term = pull(slope, adjoint)
             if term is not ZERO:
                 old = bar[arg.index]
                 bar[arg.index] = term if old is None else plus(old, term)
-
-
-def _slope(node: Node, k: int, values: tuple[Any, ...]) -> Any:
-    """Return the local derivative of a node in its k-th argument."""
-    rule = node.primitive.partials[k]  # type: ignore[union-attr]
-    try:
-        return rule(node.value, *values)
-    except REFUSED:
-        return node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]

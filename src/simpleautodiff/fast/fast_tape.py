@@ -16,10 +16,10 @@ from simpleautodiff.core.tape import Seeds, Tape
 from simpleautodiff.fast.array_locks import ArrayLocks
 from simpleautodiff.fast.direct_pulls import ROWS
 from simpleautodiff.fast.fast_sweep import reverse_sweep
-from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL
+from simpleautodiff.fast.thresholds import THRESHOLDS
 
-PLAIN = {int, float, complex, np.ndarray, np.float64, np.float32, np.complex128, np.complex64}
+PLAIN_TYPES = {int, float, complex, np.ndarray, np.float64, np.float32, np.complex128, np.complex64}
 
 
 def is_root_row(primitive: Primitive) -> bool:
@@ -53,7 +53,8 @@ class FastTape(Tape):
         node.level = self
         node.index = len(self)
         self.append(node)
-        return self.slim(node) if type(value) is np.ndarray and value.size > LIMITS.small else node
+        large = type(value) is np.ndarray and value.size > THRESHOLDS.small
+        return self.slim(node) if large else node
 
     def argument(self, arg: Any) -> Any:
         """Return an argument in the form in which a node stores it; sweeps use its index."""
@@ -65,7 +66,7 @@ class FastTape(Tape):
         """Return a constant, protected from changes; large arrays are locked meanwhile."""
         if not isinstance(x, np.ndarray):
             return super().retain(x)
-        if x.size <= LIMITS.small:
+        if x.size <= THRESHOLDS.small:
             return x.copy()
         self.locks = self.locks or ArrayLocks()
         return self.locks.lock(x)
@@ -82,7 +83,7 @@ class FastTape(Tape):
         """
         value, primitive, args = node.value, node.primitive, node.args
         self.large = True
-        if not POOL.open and value.nbytes >= LIMITS.pooled:
+        if not POOL.open and value.nbytes >= THRESHOLDS.pooled:
             POOL.open = POOL.allowed
         if primitive is None:
             return node
@@ -111,7 +112,9 @@ class FastTape(Tape):
     def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
         """Sweep back; if `once`, large arrays are freed soon after the sweep has passed them."""
         seeds = list(seeds)
-        self.repeatable = not self.large and PLAIN.issuperset([type(seed) for _, seed in seeds])
+        self.repeatable = not self.large and PLAIN_TYPES.issuperset(
+            [type(seed) for _, seed in seeds]
+        )
         bar = self._place(seeds)
         guessed = reverse_sweep(self, bar, once)
         if guessed and not all([_is_finite(bar[node.index]) for node in inputs]):
@@ -137,7 +140,7 @@ class FastTape(Tape):
         """
         return (
             self.repeatable
-            and PLAIN.issuperset([type(node.value) for node in self])
+            and PLAIN_TYPES.issuperset([type(node.value) for node in self])
             and ROWS.issuperset([node.primitive for node in self])
         )
 

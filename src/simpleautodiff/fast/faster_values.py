@@ -15,8 +15,8 @@ from simpleautodiff.core.level import evaluate
 from simpleautodiff.core.primitive import TABLE
 from simpleautodiff.core.sweep import fit
 from simpleautodiff.fast.cache_blocks import add_scaled
-from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL, compute_pooled
+from simpleautodiff.fast.thresholds import THRESHOLDS
 
 Compute = Callable[..., Any]
 
@@ -43,7 +43,7 @@ def _logaddexp(compute: Compute) -> Compute:
         """
         if type(a) is not np.ndarray and type(b) is not np.ndarray:
             return compute(a, b)
-        if getattr(a, "size", 1) < LIMITS.many and getattr(b, "size", 1) < LIMITS.many:
+        if getattr(a, "size", 1) < THRESHOLDS.many and getattr(b, "size", 1) < THRESHOLDS.many:
             return compute(a, b)
         with np.errstate(invalid="ignore"):
             larger = compute_pooled(np.maximum, a, b)
@@ -142,7 +142,7 @@ def _broadcast(x: Any, new: tuple[int, ...]) -> Any:
         spread: Any = np.ndarray(new, one.dtype, one, 0, (0,) * len(new))
         spread.flags.writeable = False  # all elements share memory
         return spread
-    if math.prod(new) <= LIMITS.small:
+    if math.prod(new) <= THRESHOLDS.small:
         copied: Any = np.empty(new, x.dtype)
         copied[...] = x
         return copied

@@ -23,7 +23,7 @@ from weakref import ref
 
 import numpy as np
 
-from simpleautodiff.fast.limits import LIMITS
+from simpleautodiff.fast.thresholds import THRESHOLDS
 
 PIECE = 2**25  # bytes: malloc gets so much fresh from the system, never from used memory
 MIN_TOGETHER = 2**24  # bytes: blocks of one size are put into a piece if they total this
@@ -109,7 +109,7 @@ class MemoryPool:
 
     def serves(self, like: Any) -> bool:
         """Tell whether the memory of an array like this one may be a block."""
-        if not self.open or type(like) is not np.ndarray or like.nbytes < LIMITS.pooled:
+        if not self.open or type(like) is not np.ndarray or like.nbytes < THRESHOLDS.pooled:
             return False
         return bool(like.dtype.kind == "f")
 
@@ -191,7 +191,7 @@ class MemoryPool:
         for key, loan in [*self.loans.items()]:
             if not is_part(loan.block):
                 self.loans.pop(key, None)
-        self.room, room = 0, LIMITS.pool
+        self.room, room = 0, THRESHOLDS.pool
         for size, blocks in [*self.parts.items()]:
             for parts, _ in _group_by_piece(blocks):
                 if size * len(parts) <= room:

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import REFUSED
 from simpleautodiff.core.linear import ZERO, LinearRule, plus, pull
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.fast.direct_pulls import PULLS
 from simpleautodiff.fast.faster_values import ADD_IN_PLACE, FASTER_PULLS, UNMASKED, fit_quickly
 from simpleautodiff.fast.finite_slopes import has_singular_slopes
-from simpleautodiff.fast.limits import LIMITS
+from simpleautodiff.fast.thresholds import THRESHOLDS
 
 _SINGLE = {int, float, np.float64}
 
@@ -79,16 +78,13 @@ class SmallSweep:
             return self._pull_of(primitive, rule, arg)(adjoint, *values)
         if type(rule) is int:
             return adjoint if rule == 1 else -adjoint
-        try:
-            slope = rule(node.value, *values)
-        except REFUSED:
-            slope = primitive.partial(k, node.value, tuple(values))
+        slope = primitive.partial(k, node.value, tuple(values))
         return adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
 
     def _add_elements(self, primitive: Any, arg: Node, adjoint: Any, values: Sequence[Any]) -> bool:
         """Add the adjoint of a few elements of a large array in place, if possible."""
         add = ADD_IN_PLACE.get(primitive.name)
-        if add is None or type(arg.value) is not np.ndarray or arg.value.size <= LIMITS.small:
+        if add is None or type(arg.value) is not np.ndarray or arg.value.size <= THRESHOLDS.small:
             return False
         given = (adjoint, 1.0, False, False)
         return not self.needs_masks(arg) and self.add_in_place(add, arg, given, values)
@@ -140,7 +136,7 @@ class SmallSweep:
     def own(self, arg: Node, adjoint: Any) -> Any:
         """Return the adjoint of a small array, to be added to in place; None if it cannot be."""
         like, i, bar = arg.value, arg.index, self.bar
-        if type(like) is not np.ndarray or like.size > LIMITS.small:
+        if type(like) is not np.ndarray or like.size > THRESHOLDS.small:
             return None
         if type(adjoint) is not float and (
             not isinstance(adjoint, (np.ndarray, np.float64)) or adjoint.dtype is not like.dtype

@@ -19,7 +19,7 @@ from simpleautodiff.learn.exercises import (
     exercise as exercise,
 )
 from simpleautodiff.learn.grading.grade import grade as grade
-from simpleautodiff.learn.grading.report import Report as Report
+from simpleautodiff.learn.grading.grade_report import Report as Report
 from simpleautodiff.learn.rungs import (
     RUNGS as RUNGS,
     Rung as Rung,

@@ -14,8 +14,8 @@ from typing import Any
 
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.grade import grade
+from simpleautodiff.learn.grading.grade_report import Report
 from simpleautodiff.learn.grading.mistakes import MISTAKES
-from simpleautodiff.learn.grading.report import Report
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from simpleautodiff.learn.grading.model import FLAGS, RULES, VARIANTS, WRONG_RUL
 from simpleautodiff.learn.graphs import Graph, Step, write_step
 from simpleautodiff.learn.sheets import (
     SYMBOLS,
-    Cell,
+    SheetCell,
     mark,
     write_answer,
     write_html,
@@ -28,23 +28,23 @@ from simpleautodiff.learn.sheets import (
 from simpleautodiff.program.formula import parse
 from simpleautodiff.program.program import Program
 
-TITLES = {
+EXERCISE_TITLES = {
     "values": "Values",
     "partials": "Local derivatives",
     "tangents": "Forward sweep from {wrt}",
     "adjoints": "Reverse sweep",
     "order": "A topological order",
 }
-ABOUT = tuple(TITLES)
+ABOUT = tuple(EXERCISE_TITLES)
 LIKELY = ("parents_as_set", "overwritten", "first_place")  # after a wrong rule, by hand
-OPERATIONS = {"power": "pow", "absolute": "abs", "maximum": "max"}
+SHORT_NAMES = {"power": "pow", "absolute": "abs", "maximum": "max"}
 
 
 @dataclass(frozen=True)
 class Mark:
     """What is said about one answer."""
 
-    cell: Cell
+    cell: SheetCell
     answer: str
     right: bool
     says: str = ""
@@ -71,30 +71,32 @@ class Exercise:
         rng = random.Random(seed)
         chosen = set(rng.sample(may_be, max(1, round(blanks * len(may_be)))))
         self.cells = tuple(
-            Cell(c.key, c.about, c.name, c.text, c.right, c.key in chosen) for c in cells
+            SheetCell(c.key, c.about, c.name, c.text, c.right, c.key in chosen) for c in cells
         )
 
     @property
-    def blanks(self) -> tuple[Cell, ...]:
+    def blanks(self) -> tuple[SheetCell, ...]:
         """The cells that are to be filled in."""
         return tuple(cell for cell in self.cells if cell.blank)
 
-    def _cells(self, about: str) -> Iterator[Cell]:
+    def _cells(self, about: str) -> Iterator[SheetCell]:
         program = self.program
         if about == "order":
             order = right_order(self.graph, self.wrt)
             text = f"the nodes that {self.wrt} reaches, each before its children"
-            yield Cell("order", about, "order", text, " ".join(order))
+            yield SheetCell("order", about, "order", text, " ".join(order))
             return
         if about == "partials":
             for name, k, parent, number in _partials(program):
                 key = f"∂{name}/∂{parent}" + ("" if k == 0 else f" ({k + 1})")
-                yield Cell(f"partials {key}", about, key, key, number)
+                yield SheetCell(f"partials {key}", about, key, key, number)
             return
         numbers = self._numbers(about)
         for step in program.steps:
             text = self._text(about, step.name)
-            yield Cell(f"{about} {step.name}", about, step.name, text, numbers.get(step.name, 0))
+            yield SheetCell(
+                f"{about} {step.name}", about, step.name, text, numbers.get(step.name, 0)
+            )
 
     def _numbers(self, about: str) -> Mapping[str, Any]:
         if about == "tangents":
@@ -130,7 +132,7 @@ class Exercise:
             raise ArgumentError(f"there is no cell {unknown[0]!r}; there are {', '.join(cells)}")
         return [self._mark(cells[key], str(answer)) for key, answer in answers.items()]
 
-    def _mark(self, cell: Cell, answer: str) -> Mark:
+    def _mark(self, cell: SheetCell, answer: str) -> Mark:
         if cell.about == "order":
             says = order_mistake(self.graph, self.wrt, answer.replace(",", " ").split())
             return Mark(cell, answer, not says, says)
@@ -141,14 +143,14 @@ class Exercise:
             return Mark(cell, answer, True)
         return Mark(cell, answer, False, self.explain(cell, number))
 
-    def explain(self, cell: Cell, number: Any) -> str:
+    def explain(self, cell: SheetCell, number: Any) -> str:
         """Say which misconception gives this number in this cell, if one does."""
         for fault, wrong in self.wrong_answers(cell):
             if same(number, wrong):
                 return MISTAKES[VARIANTS.get(fault, fault)].says
         return ""
 
-    def wrong_answers(self, cell: Cell) -> Iterator[tuple[str, float]]:
+    def wrong_answers(self, cell: SheetCell) -> Iterator[tuple[str, float]]:
         """Yield what each misconception gives in a cell, where that is not right."""
         if not self.graph.operations <= RULES.keys():
             return
@@ -157,7 +159,7 @@ class Exercise:
             if number is not None and not same(number, cell.right):
                 yield fault, number
 
-    def _predict(self, cell: Cell, fault: str) -> float | None:
+    def _predict(self, cell: SheetCell, fault: str) -> float | None:
         model = Model([fault])
         try:
             held = {name: model.input(float(value)) for name, value in self.graph.inputs}
@@ -176,7 +178,7 @@ class Exercise:
 
     def to(self, format: str = "text", answers: bool = False) -> str:
         """Write the sheet as "text", "latex" or "html"; with `answers`, the answer sheet."""
-        titles = {subject: TITLES[subject].format(wrt=self.wrt) for subject in self.about}
+        titles = {subject: EXERCISE_TITLES[subject].format(wrt=self.wrt) for subject in self.about}
         if format == "text":
             return write_text(self.cells, titles, answers)
         if format == "latex":
@@ -185,7 +187,7 @@ class Exercise:
             return write_html(self.cells, titles, answers, self._explanations)
         raise ArgumentError(f"a sheet is written as text, latex, html, not {format!r}")
 
-    def _explanations(self, cell: Cell) -> list[tuple[float, str]]:
+    def _explanations(self, cell: SheetCell) -> list[tuple[float, str]]:
         found = self.wrong_answers(cell)
         return [(float(x), MISTAKES[VARIANTS.get(f, f)].says) for f, x in found if math.isfinite(x)]
 
@@ -267,7 +269,7 @@ def graph_of(program: Program) -> Graph:
     if any(not isinstance(value, (int, float, Fraction)) for _, value in inputs):
         raise ArgumentError("an exercise is about numbers; give ints, floats or Fractions")
     steps: list[Step] = [
-        (s.name, OPERATIONS.get(s.operator, s.operator), s.args)
+        (s.name, SHORT_NAMES.get(s.operator, s.operator), s.args)
         for s in program.steps
         if s.operator
     ]

@@ -12,8 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "iadd": "+"}
-BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow"}
+OPERATION_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "iadd": "+"}
+BINARY_OPERATIONS = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.Pow: "pow",
+}
 
 Argument = str | float
 Step = tuple[str, str, tuple[Argument, ...]]  # name, operation, arguments
@@ -53,8 +59,8 @@ def write_step(operation: str, args: Sequence[Argument]) -> str:
     ('x - 2', 'sin(x)')
     """
     texts = [arg if isinstance(arg, str) else f"({arg})" if arg < 0 else f"{arg}" for arg in args]
-    if operation in SIGNS:
-        return f" {SIGNS[operation]} ".join(texts)
+    if operation in OPERATION_SIGNS:
+        return f" {OPERATION_SIGNS[operation]} ".join(texts)
     return f"-{texts[0]}" if operation == "neg" else f"{operation}({', '.join(texts)})"
 
 
@@ -108,7 +114,7 @@ class _Reader:
                 return self.add("neg", (self.value(operand, ""),), name)
             case ast.BinOp(left=left, op=op, right=right):
                 args = (self.value(left, ""), self.value(right, ""))
-                return self.add(BINARY[type(op)], args, name)
+                return self.add(BINARY_OPERATIONS[type(op)], args, name)
             case ast.Call(func=ast.Name(id=function), args=args):
                 return self.add(function, tuple(self.value(arg, "") for arg in args), name)
         raise AssertionError(ast.unparse(expression))
@@ -148,7 +154,7 @@ def random_graph(
         operation = rng.choice(list(operations))
         recent = [*names, *names[-3:]]  # those of late are used more often
         args: list[Argument] = [rng.choice(recent)]
-        if operation in SIGNS:
+        if operation in OPERATION_SIGNS:
             args.append(rng.choice(recent))
             if constants and rng.random() < 0.2:
                 args[rng.randrange(2)] = rng.choice([0.5, 2, 3])

@@ -18,7 +18,7 @@ Titles = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Cell:
+class SheetCell:
     """One cell of a table: its key, what it stands for, and the right answer."""
 
     key: str
@@ -61,7 +61,7 @@ def write_answer(x: Any) -> str:
     return str(x) if isinstance(x, (int, str, Fraction)) else f"{float(x):.4g}"
 
 
-def write_text(cells: Sequence[Cell], titles: Titles, answers: bool = False) -> str:
+def write_text(cells: Sequence[SheetCell], titles: Titles, answers: bool = False) -> str:
     """Write the sheet for a terminal."""
     lines: list[str] = []
     for subject, title in titles.items():
@@ -73,7 +73,7 @@ def write_text(cells: Sequence[Cell], titles: Titles, answers: bool = False) -> 
     return "\n".join(lines[1:])
 
 
-def write_latex(cells: Sequence[Cell], titles: Titles, answers: bool = False) -> str:
+def write_latex(cells: Sequence[SheetCell], titles: Titles, answers: bool = False) -> str:
     """Write the sheet as a LaTeX document; with answers, the answer sheet."""
     body = []
     for subject, title in titles.items():
@@ -85,7 +85,7 @@ def write_latex(cells: Sequence[Cell], titles: Titles, answers: bool = False) ->
     return "\n".join([*begin, rf"\section*{{{head}}}", *body, r"\end{document}"])
 
 
-def _latex_row(cell: Cell, answers: bool) -> str:
+def _latex_row(cell: SheetCell, answers: bool) -> str:
     number = _latex_number(cell.right)
     if cell.blank:
         number = rf"\boldsymbol{{{number}}}" if answers else r"\underline{\hspace{2.5cm}}"
@@ -138,7 +138,7 @@ for (const input of document.querySelectorAll("input")) {
   });
 }
 """
-STYLE = """
+SHEET_STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.7 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem; }
 input { width: 7rem; font: inherit; } .right { outline: 2px solid #2a2; }
@@ -147,10 +147,10 @@ input { width: 7rem; font: inherit; } .right { outline: 2px solid #2a2; }
 
 
 def write_html(
-    cells: Sequence[Cell],
+    cells: Sequence[SheetCell],
     titles: Titles,
     answers: bool,
-    explanations: Callable[[Cell], Iterable[tuple[float, str]]],
+    explanations: Callable[[SheetCell], Iterable[tuple[float, str]]],
 ) -> str:
     """Write the sheet as one page that checks the numbers itself; orders are shown, not asked."""
     parts = []
@@ -163,12 +163,12 @@ def write_html(
                 parts.append(f"<p>{html.escape(cell.label + cell.formula)} = {value}</p>")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Exercise</title>'
-        f"<style>{STYLE}</style></head><body><main><h1>Fill in the blanks</h1>{''.join(parts)}"
-        f"</main><script>{SCRIPT}</script></body></html>"
+        f"<style>{SHEET_STYLE}</style></head><body><main><h1>Fill in the blanks</h1>"
+        f"{''.join(parts)}</main><script>{SCRIPT}</script></body></html>"
     )
 
 
-def _field(cell: Cell, explanations: Iterable[tuple[float, str]]) -> str:
+def _field(cell: SheetCell, explanations: Iterable[tuple[float, str]]) -> str:
     """Write a field that knows its answer, and what each misconception would answer."""
     data = json.dumps({"right": float(cell.right), "wrong": list(explanations)})
     hidden = base64.b64encode(quote(data).encode()).decode()

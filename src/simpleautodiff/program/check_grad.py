@@ -13,14 +13,15 @@ import numpy as np
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError, AutodiffError, CheckError, ResultError
-from simpleautodiff.program.program import trace
+from simpleautodiff.program.recorded_run import trace
 from simpleautodiff.program.wrong_rules import blame, resolution
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.finite_difference import complex_step, estimate_derivative
 from simpleautodiff.transforms.grad import derivative, grad
 from simpleautodiff.transforms.kinks import is_at_kink
-from simpleautodiff.values.functions import is_complex, is_finite
+from simpleautodiff.values.functions import is_complex
+from simpleautodiff.values.outside_domain import is_finite
 from simpleautodiff.values.pytree import flatten, paths
 
 F = Callable[..., Any]

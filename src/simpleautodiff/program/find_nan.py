@@ -19,7 +19,8 @@ from simpleautodiff.core.linear import Linear, filled
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.sweep import reverse_sweep
 from simpleautodiff.errors import DomainWarning
-from simpleautodiff.program.program import Program, trace
+from simpleautodiff.program.program import Program
+from simpleautodiff.program.recorded_run import trace
 from simpleautodiff.transforms.arguments import Selection
 from simpleautodiff.transforms.kinks import KinkMet, KinkTape, collect_kinks
 from simpleautodiff.transforms.recorded_call import RecordedCall

@@ -20,7 +20,7 @@ from typing import Any
 
 from simpleautodiff.core.level import apply
 from simpleautodiff.errors import FormulaError
-from simpleautodiff.program.formula_hints import MEANINGS, REFUSALS, SPELLINGS, simplify_message
+from simpleautodiff.program.formula_hints import MEANINGS, REFUSALS, SIGN_HINTS, simplify_message
 from simpleautodiff.rules.row import TABLE
 
 MAX_CHARACTERS = 10_000
@@ -184,10 +184,10 @@ class _Reader:
 
     def _parse(self) -> list[ast.stmt]:
         for place, character in enumerate(self.text):
-            if character in SPELLINGS:
+            if character in SIGN_HINTS:
                 line = self.text.count("\n", 0, place) + 1
                 column = place - (self.text.rfind("\n", 0, place) + 1)
-                raise self._error_in_line(line, column, f"{character}: {SPELLINGS[character]}")
+                raise self._error_in_line(line, column, f"{character}: {SIGN_HINTS[character]}")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of the parser, about what is rejected below

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-SPELLINGS = {
+SIGN_HINTS = {
     **dict.fromkeys("²³⁴⁵⁶⁷⁸⁹⁰¹ⁿˣ", "use ** for powers"),
     **{"π": "write pi", "√": "write sqrt(...)", "∞": "there is no infinity in a formula"},
     **{"“": "a formula has no quotes", "”": "a formula has no quotes", "½": "write 1/2"},

@@ -10,7 +10,7 @@ import numpy as np
 
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import values_read
-from simpleautodiff.program.program import record
+from simpleautodiff.program.recorded_run import record
 from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import name_of
 

@@ -12,7 +12,7 @@ from simpleautodiff.core.forward_reverse import (
     remember,
     reverse as reverse,
 )
-from simpleautodiff.core.node import ChildLinks, Hand, Node as Node
+from simpleautodiff.core.node import Hand, Node as Node
 from simpleautodiff.core.order import execution_order, find_connected, find_ends
 from simpleautodiff.core.sweep import forward_sweep, reverse_sweep
 from simpleautodiff.errors import TraceError
@@ -33,7 +33,7 @@ def _say_unswept(node: Node) -> int:
 
 
 def _is_swept(node: Node) -> bool:
-    return isinstance(node.index, ChildLinks) and node.index.derivative is not None
+    return hasattr(node, "derivative")
 
 
 engine.unswept = _say_unswept

@@ -12,13 +12,15 @@ from simpleautodiff.core.linear import ZERO, filled, pull, push
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import REALS, Primitive
 from simpleautodiff.core.sweep import fit
-from simpleautodiff.program.program import Program, trace
+from simpleautodiff.program.program import Program
+from simpleautodiff.program.recorded_run import trace
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.scalar.piecewise import stop_gradient
 from simpleautodiff.transforms.finite_difference import estimate_derivative
 from simpleautodiff.transforms.grad import jvp
 from simpleautodiff.transforms.kinks import is_at_kink
-from simpleautodiff.values.functions import is_complex, is_finite
+from simpleautodiff.values.functions import is_complex
+from simpleautodiff.values.outside_domain import is_finite
 
 _NO_ANSWER = (ArithmeticError, ValueError, TypeError, IndexError)  # outside of the domain
 _FLOOR = 1e-12  # below this, differences of numbers near 1 are only rounding

@@ -25,7 +25,7 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_complex
 
-ORDERS = ("markowitz", "forward", "reverse")
+ELIMINATION_ORDERS = ("markowitz", "forward", "reverse")
 _SAME = None  # the edge from a node to the result that it is
 
 
@@ -158,8 +158,10 @@ def eliminate_all(
     """Eliminate all vertices between inputs and results; return the steps."""
     if not isinstance(order, str):
         return [graph.eliminate(v) for v in order]
-    if order not in ORDERS:
-        raise ArgumentError(f"the order is {', '.join(map(repr, ORDERS))}; got {order!r}")
+    if order not in ELIMINATION_ORDERS:
+        raise ArgumentError(
+            f"the order is {', '.join(map(repr, ELIMINATION_ORDERS))}; got {order!r}"
+        )
     if order == "markowitz":
         return list(_eliminate_cheapest(graph))
     vertices = graph.between

@@ -15,7 +15,7 @@ from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Kink, Primitive
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ArgumentError, KinkError, KinkWarning, cite_line, format_line
-from simpleautodiff.rules.array.repeated_values import take_limit
+from simpleautodiff.rules.array.series_limits import take_limit
 from simpleautodiff.transforms.located_tapes import LocatedTape
 from simpleautodiff.values.functions import shape
 from simpleautodiff.values.other_arrays import Foreign

@@ -17,13 +17,8 @@ from simpleautodiff.core.linear import ZERO, filled
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ResultError
-from simpleautodiff.rules.array.repeated_values import (
-    find_largest,
-    has_moved,
-    mark_turned,
-    take_limit,
-    warn_arbitrary,
-)
+from simpleautodiff.rules.array.repeated_values import find_largest, has_moved, mark_turned
+from simpleautodiff.rules.array.series_limits import take_limit, warn_arbitrary
 from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.arguments import Selection, call, name_of
 from simpleautodiff.transforms.complex_derivative import combine_gradients

@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.core.level import Level, Traced, plain
 from simpleautodiff.errors import ResultError, TraceError
-from simpleautodiff.rules.array.repeated_values import take_limit
+from simpleautodiff.rules.array.series_limits import take_limit
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.values.functions import check_value, shape
 from simpleautodiff.values.other_arrays import unwrap_foreign

@@ -11,9 +11,10 @@ from typing import Any
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.transforms.arguments import Selection, check_function
-from simpleautodiff.transforms.grad import check_tuples, match_leaves, run_jets
+from simpleautodiff.transforms.grad import run_jets
 from simpleautodiff.transforms.recorded_call import check_argument
 from simpleautodiff.transforms.results import rebuild_like
+from simpleautodiff.transforms.seeds import check_tuples, match_leaves
 from simpleautodiff.values.functions import to_type_of
 from simpleautodiff.values.pytree import flatten_numbers, map_leaves
 

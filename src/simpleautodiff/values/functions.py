@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import decimal
 import importlib
-import math
 import numbers
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -18,12 +17,10 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.errors import (
-    AutodiffError,
     DomainError,
     RuleError,
     ValueKindError,
     cite_line,
-    match_numpy_error,
 )
 from simpleautodiff.values.labelled_arrays import keep_labels as keep_labels, strip_labels
 from simpleautodiff.values.libraries import (
@@ -116,9 +113,10 @@ def as_argument(x: Any, setting: bool) -> Any:
 def _check_array(array: Any, what: str) -> Any:
     """Return an array that can be differentiated; integers become floats."""
     if isinstance(array, (np.ma.MaskedArray, np.matrix)):
+        masked = isinstance(array, np.ma.MaskedArray)
+        instead = "np.where(x.mask, 0, x.data), or x.filled(0)" if masked else "np.asarray(x)"
         raise ValueKindError(
-            f"{what} is a {type(array).__name__}; pass an ordinary array: "
-            f"np.asarray(x){cite_line()}"
+            f"{what} is a {type(array).__name__}; pass an ordinary array: {instead}{cite_line()}"
         )
     array = np.asarray(array)
     if array.dtype.kind in "biu":
@@ -195,6 +193,25 @@ def is_complex(value: Any) -> bool:
     if hasattr(value, "dtype"):
         return bool(value.dtype.kind == "c")
     return isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real)
+
+
+def widen_arguments(args: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+    """Return the arguments of an operation in the dtype of its value, as NumPy computed it.
+
+    A rule would compute with integers, or with fewer digits, where the value was not.
+    """
+    dtype = getattr(value, "dtype", None)
+    if not isinstance(dtype, np.dtype) or all(
+        [getattr(arg, "dtype", dtype) == dtype for arg in args]
+    ):
+        return args
+    return tuple([arg.astype(dtype) if _is_narrower(arg, dtype) else arg for arg in args])
+
+
+def _is_narrower(arg: Any, dtype: Any) -> bool:
+    """Tell whether an array has a dtype that can be converted to another without a loss."""
+    own = getattr(arg, "dtype", dtype)
+    return isinstance(own, np.dtype) and own != dtype and np.can_cast(own, dtype)
 
 
 def width(kind: type) -> int:
@@ -364,40 +381,3 @@ def dispatch_on_widest(by_type: ByType) -> Function:
         return by_type[kinds.pop() if len(kinds) == 1 else max(map(type, args), key=width)](*args)
 
     return compute
-
-
-# Outside the domain. ------------------------------------------------------------------------------
-
-
-def as_numpy_would(function: Function, args: tuple[Any, ...], complaint: str) -> Any:
-    """Repeat a computation that Python's floats refuse, with NumPy's inf and nan.
-
-    Number types without inf (Fraction, Decimal) get a `DomainError` with `complaint`.
-    """
-    if not all(isinstance(arg, (int, float, complex)) for arg in args):
-        raise DomainError(f"{complaint}, and Python's numbers of this kind stop there{cite_line()}")
-    try:
-        with np.errstate(all="ignore"):
-            result = function(
-                *[np.complex128(a) if isinstance(a, complex) else np.float64(a) for a in args]
-            )
-    except OverflowError:
-        raise DomainError(
-            f"{complaint}: the numbers are too large for a float{cite_line()}"
-        ) from None
-    except (ArithmeticError, ValueError):
-        return math.nan  # a user's own function rejects NumPy's floats, too
-    return result.item() if isinstance(result, np.generic) else result
-
-
-def numpy_error(error: Exception, args: tuple[Any, ...]) -> tuple[type[AutodiffError], str] | None:
-    """Return our error class and the subject for one of NumPy's errors; None for Python's own."""
-    shapes = " and ".join(str(arg.shape) for arg in args if isinstance(arg, np.ndarray))
-    if not shapes and not isinstance(error, (np.linalg.LinAlgError, FloatingPointError)):
-        return None
-    return match_numpy_error(error), f"arrays of shape {shapes}" if shapes else "a single number"
-
-
-def is_finite(value: Any) -> bool:
-    """Tell whether a number, or every element of an array, is neither nan nor infinite."""
-    return bool(np.all(np.isfinite(value)))

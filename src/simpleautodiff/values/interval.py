@@ -271,10 +271,10 @@ def _by_mpmath(name: str) -> Callable[..., Interval]:
 
     def enclose(*xs: Any) -> Interval:
         mpmath = optional("mpmath", f"{name} of an interval")
-        from simpleautodiff.values.mpmath_intervals import FUNCTIONS
+        from simpleautodiff.values.mpmath_intervals import INTERVAL_FUNCTIONS
 
         given = [mpmath.iv.mpf([x.lo, x.hi]) if isinstance(x, Interval) else x for x in xs]
-        found = FUNCTIONS[name](*given)
+        found = INTERVAL_FUNCTIONS[name](*given)
         return _outwards(float(found.a), float(found.b))
 
     return enclose

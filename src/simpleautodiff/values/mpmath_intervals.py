@@ -153,7 +153,7 @@ def _sinc_derivative(n: Any, x: Any) -> Any:
     return enclosed + mpmath.iv.pi ** (order + 1) / (order + 2) * (x - middle)
 
 
-FUNCTIONS: dict[str, Function] = {
+INTERVAL_FUNCTIONS: dict[str, Function] = {
     "exp": lambda x: mpmath.iv.exp(x),
     "log": lambda x: _log(x),
     "sqrt": lambda x: mpmath.iv.sqrt(_check_not_negative(x)),
@@ -245,4 +245,4 @@ def _check_not_negative(x: Any) -> Any:
     return x
 
 
-register_number(importlib.import_module("mpmath.ctx_iv").ivmpf, FUNCTIONS)
+register_number(importlib.import_module("mpmath.ctx_iv").ivmpf, INTERVAL_FUNCTIONS)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import exports
-from oracle.engines import engines
+from oracle.engines import engines, forget_programs
 from oracle.programs import Program, plain
 
 TIERS = ("numpy", "tape", "cheap", "optimised")
@@ -403,6 +403,7 @@ def differences(program, ways=QUICK, taken=None):
 
     `taken` counts the ways that had an answer at some point.
     """
+    forget_programs()
     expected = by_engine(engines().plain, program)
     noisy = None
     texts = {}

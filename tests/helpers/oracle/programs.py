@@ -358,9 +358,10 @@ class Maker:
         self.writes = draw.random() < 0.45 and kind not in ("vmap", "nested")
         self.branches = kind not in ("vmap", "nested")
         statements = self.body(draw.randint(2, 12), 0)
-        if draw.random() < 0.005:
+        if draw.random() < 0.002:
             statements += self.long_loop(size)
         limits = {name: draw.choice(sizes) for name, sizes in LIMITS.items()}
+        limits["block"] = max(limits["block"], size // 100)  # many blocks, but not thousands
         if draw.random() < 0.15:
             limits = {name: sizes[-1] for name, sizes in LIMITS.items()}
         return Program(
@@ -413,7 +414,7 @@ class Maker:
 
     def _size(self):
         chance = self.draw.random()
-        if chance < 0.005:
+        if chance < 0.002:
             return self.draw.choice((4096, 4097, 5000, 16385, 20_000))
         return self.draw.randint(1, 12) if chance < 0.9 else self.draw.randint(13, 90)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.given_values import give_values
-from simpleautodiff.arrays.registry import as_array, can_decide, implements, is_batch
+from simpleautodiff.arrays.registry import as_array, as_float, can_decide, implements, is_batch
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import (
     DomainError,
@@ -60,8 +60,10 @@ HALVES_OF_VALUES = {
     half: make_symmetric_rows(rows.decompose, replace(rows.decompose, function=np.linalg.eigvalsh))
     for half, rows in HALVES.items()
 }
-GENERAL = _Kind(factors.eig, np.linalg.eigvals, lambda packed, a: packed[..., 0, :], move_general)
-SINGULAR = _Kind(
+GENERAL_KIND = _Kind(
+    factors.eig, np.linalg.eigvals, lambda packed, a: packed[..., 0, :], move_general
+)
+SINGULAR_KIND = _Kind(
     factors.svd,
     lambda a: np.linalg.svd(a, compute_uv=False),
     lambda packed, a: packed[..., shape_of(a)[-2], :],
@@ -161,7 +163,7 @@ def _refuse_repeated(values: Any, zero: bool) -> None:
 @implements(np.linalg.eig)
 def eig(a: Any) -> EigResult:
     """Return eigenvalues and eigenvectors: of norm 1, with a real largest component."""
-    w, found = factors.split_eig(factors.eig(_separate(a, GENERAL)))
+    w, found = factors.split_eig(factors.eig(_separate(a, GENERAL_KIND)))
     v = found / np.sqrt(sum_over(squared_size(found), -2, True))
     if is_complex(plain(v)):
         exact = plain(v).imag == 0
@@ -177,7 +179,7 @@ def eig(a: Any) -> EigResult:
 def eigvals(a: Any) -> Any:
     """Return the eigenvalues of any square matrix."""
     return getitem(
-        factors.split_eig(factors.eig(_separate(a, GENERAL)))[0],
+        factors.split_eig(factors.eig(_separate(a, GENERAL_KIND)))[0],
         (..., 0, slice(None)),
     )
 
@@ -189,7 +191,7 @@ def svd(
     """Return U, the singular values and V conjugate transposed."""
     if hermitian:
         return _hermitian_svd(a, compute_uv)
-    u, s, v = factors.split_svd(factors.svd(_separate(a, SINGULAR)), a)
+    u, s, v = factors.split_svd(factors.svd(_separate(a, SINGULAR_KIND)), a)
     s = real(getitem(s, (..., 0, slice(None))))
     if not compute_uv:
         return s
@@ -252,7 +254,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = None) -
 @implements(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
     """Return the least-squares solution, the residuals, the rank and the singular values."""
-    a, b = as_array(a), as_array(b)
+    a, b = as_float(as_array(a)), as_array(b)
     if len(shape_of(b)) not in (1, 2) or shape_of(b)[0] != shape_of(a)[0]:
         raise InputError(
             f"least squares need a right side of {shape_of(a)[0]} numbers, or rows, not an array "

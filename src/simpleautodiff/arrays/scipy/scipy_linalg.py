@@ -14,7 +14,7 @@ from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
 from simpleautodiff.arrays.registry import Function, implements_scipy, is_batch
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import InputError, RuleError, cite_line
-from simpleautodiff.rules.array import matrix_functions as matrices
+from simpleautodiff.rules.array import matrix_equations as equations, matrix_functions as matrices
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem, set_item
 from simpleautodiff.rules.array.linear_systems import cholesky as cholesky_row, flip
@@ -223,14 +223,14 @@ def lu(
 @implements_scipy("linalg.solve_sylvester")
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """Solve A X + X B = Q."""
-    return matrices.sylvester(a, b, q)
+    return equations.sylvester(a, b, q)
 
 
 @implements_scipy("linalg.solve_continuous_lyapunov", "linalg.solve_lyapunov")
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     """Solve A X + X Aᴴ = Q."""
     _check_equal("solve_continuous_lyapunov", a, q)
-    return matrices.sylvester(a, flip(_array(a)), q)
+    return equations.sylvester(a, flip(_array(a)), q)
 
 
 @implements_scipy("linalg.solve_discrete_lyapunov")
@@ -248,7 +248,7 @@ def solve_continuous_are(
 ) -> Any:
     """Solve Aᵀ X + X A - X B R⁻¹ Bᵀ X + Q = 0."""
     reject_settings("solve_continuous_are", e=(e, None), s=(s, None))
-    return matrices.solve_continuous_are(*map(_array, (a, b, q, r)))
+    return equations.solve_continuous_are(*map(_array, (a, b, q, r)))
 
 
 @implements_scipy("linalg.solve_discrete_are")
@@ -257,7 +257,7 @@ def solve_discrete_are(
 ) -> Any:
     """Solve Aᵀ X A - X - Aᵀ X B (R + Bᵀ X B)⁻¹ Bᵀ X A + Q = 0."""
     reject_settings("solve_discrete_are", e=(e, None), s=(s, None))
-    return matrices.solve_discrete_are(*map(_array, (a, b, q, r)))
+    return equations.solve_discrete_are(*map(_array, (a, b, q, r)))
 
 
 # Structured matrices. -----------------------------------------------------------------------------

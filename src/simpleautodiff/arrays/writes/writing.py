@@ -20,7 +20,7 @@ from simpleautodiff.arrays.registry import (
     FUNCTIONS,
     IN_PLACE_FUNCTIONS,
     METHOD_NAMES,
-    PLAIN,
+    PLAIN_FUNCTIONS,
     bind_arguments,
     implements,
     name_of,
@@ -29,6 +29,7 @@ from simpleautodiff.arrays.registry import (
 from simpleautodiff.arrays.writes.example_indices import (
     has_repeats,
     is_recorded_mask,
+    is_single,
     put_each,
     put_last,
     put_where,
@@ -91,7 +92,7 @@ def _outline(a: Any) -> Any:
 _LIKE_FUNCTIONS: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)
 FUNCTIONS.update({function: make_like(function) for function in _LIKE_FUNCTIONS})
 FUNCTIONS[np.empty_like] = make_like(np.zeros_like)  # so that unwritten elements do not vary
-PLAIN.difference_update(_LIKE_FUNCTIONS)
+PLAIN_FUNCTIONS.difference_update(_LIKE_FUNCTIONS)
 
 
 def _make_new(function: Any) -> Callable[..., Writable]:
@@ -174,7 +175,9 @@ def _check_dtype(self: Writable, value: Any) -> None:
 
 
 def _has_repeats(self: Writable, index: Any) -> bool:
-    return not is_basic(index) and has_repeats(flat_indices(index, shape(self)))
+    if is_basic(index) or is_single(index):
+        return False
+    return has_repeats(flat_indices(index, shape(self)))
 
 
 def _set_imaginary(self: Writable, new: Any) -> None:

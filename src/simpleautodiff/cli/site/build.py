@@ -15,19 +15,19 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from simpleautodiff import __version__
-from simpleautodiff.cli.site.npm import NUMPY, PYODIDE, download
+from simpleautodiff.cli.site.npm import NUMPY_PACKAGE, PYODIDE, download
 from simpleautodiff.cli.site.playground import answer
 from simpleautodiff.display.explorer.files import read_asset, read_scripts
 
 RUNTIME = ("pyodide.js", "pyodide.asm.js", "pyodide-lock.json", "python_stdlib.zip")
 WASM = "pyodide.asm.wasm"
-LIBRARIES = "lib/python3.12/site-packages/"
+SITE_PACKAGES = "lib/python3.12/site-packages/"
 NOTICE = f"""\
 This folder holds software of several projects:
 
 simpleautodiff {__version__}, BSD-3-Clause
 {PYODIDE} of npm: Pyodide, MPL-2.0, https://github.com/pyodide/pyodide, with CPython, PSF-2.0
-{NUMPY} of npm: NumPy, BSD-3-Clause, https://numpy.org
+{NUMPY_PACKAGE} of npm: NumPy, BSD-3-Clause, https://numpy.org
 """
 
 
@@ -68,7 +68,7 @@ def write_site(folder: str | Path) -> Site:
     with tempfile.TemporaryDirectory() as loaded:
         python = {
             **_runtime(download(PYODIDE, Path(loaded))),
-            "python/numpy.zip": _zip(_numpy(download(NUMPY, Path(loaded)))),
+            "python/numpy.zip": _zip(_numpy(download(NUMPY_PACKAGE, Path(loaded)))),
             "python/simpleautodiff.zip": _zip(_own_files()),
         }
     size = sum(map(len, python.values()))
@@ -97,8 +97,8 @@ def _numpy(archive: Path) -> Iterator[tuple[str, bytes]]:
         package = _read(outer, inner)
     with tarfile.open(fileobj=io.BytesIO(package)) as packed:
         for member in packed:
-            if member.isfile() and member.name.startswith(LIBRARIES):
-                yield member.name.removeprefix(LIBRARIES), _read(packed, member.name)
+            if member.isfile() and member.name.startswith(SITE_PACKAGES):
+                yield member.name.removeprefix(SITE_PACKAGES), _read(packed, member.name)
 
 
 def _read(packed: tarfile.TarFile, name: str) -> bytes:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from simpleautodiff.errors import MissingExtraError
 
-SECONDS = 600
+DOWNLOAD_SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ PYODIDE = NpmPackage(
     "0.27.7",
     "RUSVJlhQdfWfgO9hVHCiXoG+nVZQRS5D9FzgpLJ/VcgGBLSAKoPL8kTiOikxbHQm1kRISeWUBdulEgO26qpSRA==",
 )
-NUMPY = NpmPackage(
+NUMPY_PACKAGE = NpmPackage(
     "@emscripten-forge/numpy",
     "2.0.1-py312h4e66579-0",
     "64iP3tolNhBnKJBHs2b5Mg9s17BL8Bp9Ev2+U0fSCO3/zQlWQRCrExw2MgmfwjhNz+mwbKPG2eBsBcpBWV2xbA==",
@@ -49,7 +49,9 @@ def download(package: NpmPackage, folder: Path) -> Path:
         )
     there = set(folder.iterdir())
     command = [npm, "pack", str(package), "--pack-destination", str(folder), "--silent"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS, check=False
+    )
     found = sorted(set(folder.iterdir()) - there)
     if done.returncode or not found:
         said = (done.stderr or done.stdout).strip().splitlines()

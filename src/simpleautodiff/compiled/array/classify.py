@@ -4,7 +4,7 @@ from __future__ import annotations
 
 INPUT = "input"  # an argument
 VIEW = "view"  # not computed: its elements are those of another result
-ELEMENT = "element"  # in a loop, element by element
+ELEMENTWISE = "element"  # in a loop, element by element
 REDUCE = "reduce"  # in a loop over its argument, folded along some axes
 GATHER = "gather"  # in a loop that loads the elements which an index chooses
 LAYERS = "layers"  # in a loop that loads pieces of other results, each in its own box
@@ -14,5 +14,5 @@ MATMUL = "matmul"  # by BLAS
 LAPACK = "lapack"  # by LAPACK
 NUMPY = "numpy"  # by NumPy, between two segments of machine code
 
-IN_LOOPS = frozenset((ELEMENT, GATHER, LAYERS, REDUCE))
+IN_LOOPS = frozenset((ELEMENTWISE, GATHER, LAYERS, REDUCE))
 LOADED = (GATHER, LAYERS)  # elements that are only loaded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simpleautodiff.compiled.array.classify import ELEMENT, LOADED, VIEW
+from simpleautodiff.compiled.array.classify import ELEMENTWISE, LOADED, VIEW
 from simpleautodiff.compiled.recording.trace_program import places
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def delay(plan: LoopSchedule) -> None:
     for number in range(len(plan.lines) - 1, -1, -1):
         how = plan.how[number]
         users = [user for user in needed[number] if plan.how[user] != VIEW]
-        if (how == ELEMENT or how in LOADED) and number not in fixed and users:
+        if (how == ELEMENTWISE or how in LOADED) and number not in fixed and users:
             latest = min([plan.stage[user] for user in users])
             if latest > plan.stage[number] and _brings_along(plan, number) <= 1:
                 plan.stage[number] = latest

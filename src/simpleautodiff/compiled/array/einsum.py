@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 FEW = 32  # terms per number read or written, up to which a loop adds them
-SHORT = 8  # terms of a sum that loops add up in registers
+SHORT_SUM = 8  # terms of a sum that loops add up in registers
 SMALL = 512  # multiplications in a matrix product that is too small for BLAS
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _PRODUCTS = ("matmul", "einsum", "mul")
@@ -169,7 +169,7 @@ def _is_for_blas(plan: LoopSchedule, many: bool, rows: int, terms: int, columns:
     """Tell whether BLAS is faster than a loop over all multiplications."""
     if plan.alone or not many:
         return not many
-    return min(rows, columns) > 1 and terms > SHORT and rows * terms * columns > SMALL
+    return min(rows, columns) > 1 and terms > SHORT_SUM and rows * terms * columns > SMALL
 
 
 def _sum_over(plan: LoopSchedule, x: Any, term: str, letters: list[str]) -> Any:

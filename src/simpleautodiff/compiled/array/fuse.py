@@ -14,7 +14,7 @@ import numpy as np
 from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS
 from simpleautodiff.compiled.array.assemble import chosen_access
 from simpleautodiff.compiled.array.boxes import Box
-from simpleautodiff.compiled.array.classify import ELEMENT, GATHER, LAYERS, REDUCE
+from simpleautodiff.compiled.array.classify import ELEMENTWISE, GATHER, LAYERS, REDUCE
 from simpleautodiff.compiled.array.gather import Distances
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.array.schedule import LoopSchedule, squeeze
@@ -96,7 +96,7 @@ class Fusion:
         if root in self.values:
             return 0
         line = self.plan.lines[root]
-        if self.plan.how[root] != ELEMENT or not is_light(line):
+        if self.plan.how[root] != ELEMENTWISE or not is_light(line):
             return math.inf
         steps_ = 1.0
         for arg in line.args:
@@ -233,7 +233,7 @@ class Fusion:
         return True
 
     def _is_inside(self, root: int) -> bool:
-        return root in self.plan.read_once and self.plan.how[root] == ELEMENT
+        return root in self.plan.read_once and self.plan.how[root] == ELEMENTWISE
 
     def _in_box(self, root: int, box: Box) -> int:
         self._box = box

@@ -20,7 +20,7 @@ from simpleautodiff.compiled.array.arg_extremes import find_places
 from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS, boxes, read_by_element
 from simpleautodiff.compiled.array.boxes import Boxes
 from simpleautodiff.compiled.array.classify import (
-    ELEMENT,
+    ELEMENTWISE,
     GATHER,
     INPUT,
     LAPACK,
@@ -228,11 +228,11 @@ class LoopSchedule:
         if line.kwargs:
             return NUMPY
         if isinstance(line.what, Distances | LapackRoutine):
-            return ELEMENT if isinstance(line.what, Distances) else LAPACK
+            return ELEMENTWISE if isinstance(line.what, Distances) else LAPACK
         if can_lower(line.what, line.dtype) or line.what is TABLE["astype"]:
             numbers = line.args[:1] if line.what is TABLE["astype"] else line.args
             known = all(type(x) is Ref or self.known(x) is not None for x in numbers)
-            return ELEMENT if known or self.all_arrays(numbers) else NUMPY
+            return ELEMENTWISE if known or self.all_arrays(numbers) else NUMPY
         operation = ARRAY_OPERATIONS.get(line.name) if isinstance(line.what, Primitive) else None
         return operation.decide(self, line) if operation else NUMPY
 
@@ -301,7 +301,7 @@ class LoopSchedule:
         if type(arg) is not Ref or not self._goes_along(arg, number):
             return False
         view, shape = self.views[arg], self.space(number)
-        if view.root < 0 or self.how[view.root] not in (ELEMENT, *LOADED):
+        if view.root < 0 or self.how[view.root] not in (ELEMENTWISE, *LOADED):
             return False
         root = self.lines[view.root].shape
         return (
@@ -315,7 +315,7 @@ class LoopSchedule:
         if self.how[number] == LAYERS:
             before, written = ([*places(x)] for x in self.lines[number].args[:2])
             return self.lines[number].name == "set_item" and arg in before and arg not in written
-        return self.how[number] in (ELEMENT, REDUCE)
+        return self.how[number] in (ELEMENTWISE, REDUCE)
 
     def _stage(self, number: int) -> int:
         line = self.lines[number]
@@ -356,23 +356,27 @@ class LoopSchedule:
 
     def _with_distances(self, line: Line, how: str) -> Line:
         """Return a line with distances, and how many axes follow, instead of its index."""
-        x, index, *rest = line.args
-        shape = tuple(rest[0]) if how == SCATTER else self.lines[x].shape
-        view = whole(0, shape) if how == SCATTER else self.views[x]
+        at = 2 if line.name == "set_item" else 1
+        index = line.args[at]
+        is_source = how == GATHER
+        view = self.views[line.args[0]] if is_source else whole(0, line.shape)
+        shape = view.shape
         if next(places(index), None) is None:
-            size = math.prod(shape) if how == SCATTER else self.size(view.root)
-            return line._replace(args=(x, known_distances(index, view, size), *rest))
+            size = self.size(view.root) if is_source else math.prod(shape)
+            known = known_distances(index, view, size)
+            return line._replace(args=(*line.args[:at], known, *line.args[at + 1 :]))
         chosen = choice(index, len(shape))
         assert chosen is not None
         count = len(chosen.parts)
         axes = zip(chosen.parts, shape, strict=False)
         ends = [self._add_bounds(part, n) for part, n in axes if type(part) is Ref]
-        full = self.lines[x].shape if how == SCATTER else line.shape
-        leading = full[: len(full) - chosen.behind]
+        leading = np.broadcast_shapes(*[
+            self.lines[part].shape if type(part) is Ref else np.shape(part) for part in chosen.parts
+        ])  # fmt: skip
         what = Distances(shape[:count], view.strides[:count])
         args = (*chosen.parts, *[end for pair in ends for end in pair])
         far = self.append(Line(what, args, {}, leading, np.dtype(np.int64)))
-        return line._replace(args=(x, (far, chosen.behind), *rest))
+        return line._replace(args=(*line.args[:at], (far, chosen.behind), *line.args[at + 1 :]))
 
     def _add_bounds(self, index: Ref, size: int) -> tuple[Ref, Ref]:
         """Add lines that find the smallest and the largest index."""

@@ -21,7 +21,7 @@ from simpleautodiff.compiled.recording.trace_program import (
 from simpleautodiff.core.level import Traced, unwrapped
 from simpleautodiff.values.pytree import Rebuild, flatten
 
-ROUNDS = 3  # rounds in which the dtypes of carried values have to settle
+DTYPE_ROUNDS = 3  # rounds in which the dtypes of carried values have to settle
 
 
 class LoopStep(NamedTuple):
@@ -55,7 +55,7 @@ def record_step(step: LoopStep, carry: Any, xs: Any, rows: int, settings: Any) -
     leaves, columns = [*map(unwrapped, leaves)], [*map(unwrapped, columns)]
     first = [_as_number(find_example(leaf)) for leaf in leaves]
     row = [find_example(column)[-1 if step.reverse else 0] for column in columns]
-    for _ in range(ROUNDS):
+    for _ in range(DTYPE_ROUNDS):
         traced = _trace(step, [*first, *row], (rebuild_carry, rebuild_row), settings)
         before, after = traced.inputs[: len(leaves)], traced.carry
         dtypes = [np.result_type(a.dtype, b.dtype) for a, b in zip(before, after, strict=True)]
@@ -107,10 +107,17 @@ def _trace(
             return step.f(*[build(symbols) for build in rebuild])
 
         carry, y, *go = level.go_every_way(run) if step.every_way else run()
-        after = [level.own(leaf) for leaf in flatten(carry)[0]]
+        pairs = zip(flatten(carry)[0], inputs, strict=False)
+        after = [_as_before(level.own(leaf), given) for leaf, given in pairs]
         results, rebuild_result = flatten(y)
         own = [*after, *map(level.own, results), *map(level.own, go)]
     return _Traced(level, inputs, after, own, rebuild_result)
+
+
+def _as_before(after: Symbol, before: Symbol) -> Any:
+    """Return a carried value in the dtype that it had before, if that has all its numbers."""
+    same = after.dtype == before.dtype or np.result_type(after.dtype, before.dtype) != before.dtype
+    return after if same else after.astype(before.dtype)
 
 
 def run_recorded(loop: RecordedLoop, limit: Any, go: Any, run: Callable[..., Any]) -> Any:

@@ -27,7 +27,7 @@ from simpleautodiff.compiled.native.background import calling_llvm
 from simpleautodiff.compiled.native.external_symbols import addresses, find_declared
 
 RENEWED = 200  # runs: a pass builder gets slower with each (0.13 us), and leaks 1.5 kB
-MISSING = (
+MISSING_COMPILER = (
     "llvmlite is not installed, so functions are not compiled; they run more slowly, through "
     "NumPy. To compile them: pip install simpleautodiff[jit]"
 )
@@ -60,7 +60,7 @@ def _has_llvm() -> bool:
 
 @cache
 def _say_missing() -> None:
-    warnings.warn(MISSING, RuntimeWarning, stacklevel=3)
+    warnings.warn(MISSING_COMPILER, RuntimeWarning, stacklevel=3)
 
 
 class Code:

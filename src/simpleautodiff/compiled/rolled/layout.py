@@ -9,22 +9,24 @@ only, so another number of steps is just another list of words.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.buffers import BufferLayout
-from simpleautodiff.compiled.array.build_loops import NumpyCall, Task, build_tasks, prune
-from simpleautodiff.compiled.array.complex_parts import split_complex
-from simpleautodiff.compiled.array.loops import Loop
-from simpleautodiff.compiled.array.schedule import LoopSchedule
-from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.array.view_accesses import View, steps
-from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
-from simpleautodiff.compiled.rolled.limits import ROLLING
-from simpleautodiff.compiled.rolled.move_loops import make_move
-from simpleautodiff.compiled.rolled.roll import FLOAT64_DTYPE, lowest
+from simpleautodiff.compiled.recording.symbols import FLOAT64_DTYPE
+from simpleautodiff.compiled.recording.trace_program import Ref
+from simpleautodiff.compiled.rolled.bodies import (
+    Address,
+    ArrayBody,
+    MoveBody,
+    ScalarBody,
+    make_body,
+    make_move_body,
+)
+from simpleautodiff.compiled.rolled.number_loops import LoopBody, LoopHead, make_loop_body
+from simpleautodiff.compiled.rolled.roll import lowest
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
     Call,
@@ -36,8 +38,6 @@ from simpleautodiff.compiled.rolled.rolled_program import (
     NotRolledError,
     RolledProgram,
 )
-from simpleautodiff.compiled.scalar.kernel import Kernel
-from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 
 LOOP = -1  # the opcode of a loop, instead of the number of a body
 # The words of a loop: LOOP, 0, the addresses of the number of steps, of whether there is a first
@@ -47,102 +47,6 @@ LOOP = -1  # the opcode of a loop, instead of the number of a body
 # advances, its index and its stride.
 LOOP_WORDS = 11
 _LINE = 64  # bytes of a cache line
-
-
-class Address(int):
-    """An address, and by how many bytes it advances with every step of some loops."""
-
-    steps: dict[int, int]
-
-    @classmethod
-    def moving(cls, at: int, steps: dict[int, int]) -> Address:
-        """Return an address that advances."""
-        address = cls(at)
-        address.steps = steps
-        return address
-
-    def plus(self, offset: int) -> Address:
-        """Return the address that many bytes later."""
-        return Address.moving(self + offset, self.steps)
-
-
-class ScalarBody(NamedTuple):
-    """A body on single numbers: it takes the addresses of its arguments and results."""
-
-    kernel: Kernel
-
-    def words(
-        self, given: Sequence[int], results: Sequence[int], layout: RolledLayout
-    ) -> list[int]:
-        """Return the words of a call."""
-        return [*given, *results]
-
-    def constants(self) -> list[Any]:
-        """Return the arrays that it needs at every call."""
-        return []
-
-    @property
-    def scratch(self) -> int:
-        """The bytes of work memory it needs."""
-        return 0
-
-
-class ArrayBody(NamedTuple):
-    """A body of loops on arrays: it takes a table of addresses, that of work memory first."""
-
-    tasks: list[Task]
-    memory: BufferLayout
-
-    def words(
-        self, given: Sequence[int], results: Sequence[int], layout: RolledLayout
-    ) -> list[int]:
-        """Return the words of a call."""
-        plan, table = self.memory.plan, [0] * (1 + len(self.memory.table))
-        table[0] = layout.scratch
-        for k, constant in enumerate(plan.constants):
-            table[self.memory.table[-1 - k]] = layout.constant(constant)
-        for number, at in enumerate(given):
-            table[self.memory.table[number]] = at
-        for output, at in zip(plan.outputs, results, strict=True):
-            table[self.memory.table[plan.views[output].root]] = at
-        return table
-
-    def constants(self) -> list[Any]:
-        """Return the arrays that it needs at every call."""
-        return self.memory.plan.constants
-
-    @property
-    def scratch(self) -> int:
-        """The bytes of work memory it needs."""
-        return self.memory.size
-
-
-class MoveBody(NamedTuple):
-    """A loop that moves elements: it takes the addresses of both."""
-
-    loop: Loop
-
-    @property
-    def scratch(self) -> int:
-        """The bytes of work memory it needs."""
-        return 0
-
-
-def make_body(program: RecordedProgram, precise: bool) -> ScalarBody | ArrayBody:
-    """Return a body in the form to compile: unrolled if it is small, otherwise in loops."""
-    elements = sum([math.prod(line.shape) for line in program.lines])
-    program = program if precise else split_complex(program)
-    kernel = unroll_if_small(program, precise) if elements <= ROLLING.scalar else None
-    if kernel is not None:
-        return ScalarBody(kernel)
-    plan = LoopSchedule(clean(program, precise), exact=precise)
-    tasks = prune(build_tasks(plan, precise), plan)
-    if any(isinstance(task, NumpyCall) for task in tasks):
-        names = [plan.lines[task.number].name for task in tasks if isinstance(task, NumpyCall)]
-        raise NotRolledError(f"{names[0]} is computed by NumPy")
-    if not tasks or not all(type(output) is Ref for output in plan.outputs):
-        raise NotRolledError("a result is known before the call")
-    return ArrayBody(tasks, BufferLayout(plan, tasks))
 
 
 class RolledLayout:
@@ -166,7 +70,7 @@ class RolledLayout:
 
     def __init__(self, rolled: RolledProgram, precise: bool) -> None:
         self.rolled, self.lines = rolled, rolled.recorded.lines
-        self.bodies: list[ScalarBody | ArrayBody | MoveBody] = [
+        self.bodies: list[ScalarBody | ArrayBody | MoveBody | LoopBody] = [
             make_body(body, precise) for body in rolled.bodies
         ]
         self._constants: dict[Any, int] = {}
@@ -181,7 +85,8 @@ class RolledLayout:
             self._offsets[number] = self._take(self._bytes(number))
         self._moves: dict[Any, int] = {}
         self.steps: list[tuple[int, int] | LineCall] = []
-        self.has_loops = False  # whether words change while they are processed
+        self.has_loops = False
+        self.words_change = False  # while they are processed
         self.words = np.array(self._write_calls(), np.int64)
         self.known = np.frombuffer(b"".join(self._known), np.uint8)
         self.inputs = [self.lies(rolled.view(n)) for n in range(rolled.recorded.inputs)]
@@ -217,7 +122,7 @@ class RolledLayout:
             elif isinstance(call, Move) and not isinstance(call.by, View):
                 self.constant(call.by)
         for body in self.bodies:
-            if not isinstance(body, MoveBody):
+            if isinstance(body, ScalarBody | ArrayBody):
                 for constant in body.constants():
                     self.constant(constant)
 
@@ -241,10 +146,10 @@ class RolledLayout:
         """Return the address of a result; that of a row advances with the steps of a loop."""
         row = self.rolled.rows.get(root)
         if row is None:
-            return Address.moving(self._offsets[root], {})
+            return Address.of(self._offsets[root], self._offsets[root], {})
         whole, line = self._place(row.of), self.lines[root]
         step = math.prod(line.shape) * int(line.dtype.itemsize) if line.dtype else 0
-        return Address.moving(whole, {**whole.steps, row.loop: step})
+        return Address.of(whole, whole.root, {**whole.steps, row.loop: step})
 
     def lies(self, view: View) -> tuple[int, Any, tuple[int, ...], tuple[int, ...]]:
         """Return the offset, dtype, shape and strides of a view, in bytes."""
@@ -290,23 +195,35 @@ class RolledLayout:
             self._begin(number)
         given = [self._given(part) for part in call.given]
         body = self.bodies[call.body]
-        assert not isinstance(body, MoveBody)
+        assert isinstance(body, ScalarBody | ArrayBody)
         results = [self._place(number) for number in call.results]
         return [call.body, call.guards, *body.words(given, results, self)]
 
     def _write_loop(self, loop: LoopBegin, inside: list[int]) -> list[int]:
-        """Write a loop: its head (see `LOOP_WORDS`), the words that advance, and those inside."""
-        moving = [
-            (at, word.steps[loop.loop])
-            for at, word in enumerate(inside)
-            if isinstance(word, Address) and loop.loop in word.steps
-        ]
-        places = [self._place(number) for number in (loop.limit, loop.go, *loop.told)]
-        following = -1 if loop.next is None else self._place(loop.next)
-        numbers = [int(loop.reverse), len(moving), len(inside)]
+        """Write a loop: as a call of one body, or with the words that are to be repeated."""
         self.has_loops = True
-        head = [LOOP, 0, *places, following, *numbers]
-        return [*head, *[number for pair in moving for number in pair], *inside]
+        places = [self._place(number) for number in (loop.limit, loop.go, *loop.told)]
+        following = None if loop.next is None else self._place(loop.next)
+        head = LoopHead(loop.loop, loop.reverse, places, following)
+        made = make_loop_body(head, inside, self.bodies)
+        if made is None:
+            return self._repeat(head, inside)
+        body, words = made
+        self.bodies.append(body)
+        return [len(self.bodies) - 1, 0, *words]
+
+    def _repeat(self, head: LoopHead, inside: list[int]) -> list[int]:
+        """Write the head of a loop (see `LOOP_WORDS`), the words that advance, and all inside."""
+        self.words_change = True
+        moving = [
+            (at, word.steps[head.loop])
+            for at, word in enumerate(inside)
+            if isinstance(word, Address) and head.loop in word.steps
+        ]
+        following = -1 if head.following is None else head.following
+        numbers = [int(head.reverse), len(moving), len(inside)]
+        pairs = [number for pair in moving for number in pair]
+        return [LOOP, 0, *head.places, following, *numbers, *pairs, *inside]
 
     def _begin(self, root: int) -> None:
         """Allocate memory for a result, if it has none."""
@@ -328,7 +245,7 @@ class RolledLayout:
         key = move.adds, to.shape, to.strides, strides, dtype
         if key not in self._moves:
             self._moves[key] = len(self.bodies)
-            self.bodies.append(MoveBody(make_move(*key)))
+            self.bodies.append(make_move_body(*key))
         source = self._first(by) if isinstance(by, View) else self.constant(by)
         return [self._moves[key], 0, self._first(to), source]
 

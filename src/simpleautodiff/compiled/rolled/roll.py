@@ -16,6 +16,7 @@ from simpleautodiff.compiled.array.view_accesses import (
     steps,
     whole,
 )
+from simpleautodiff.compiled.recording.symbols import FLOAT64_DTYPE, GETITEM
 from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
@@ -34,10 +35,6 @@ from simpleautodiff.compiled.rolled.rolled_program import (
 )
 from simpleautodiff.compiled.rolled.shared_lines import share_lines
 from simpleautodiff.compiled.rolled.stretches import Group, Stretches
-from simpleautodiff.rules.row import TABLE
-
-GETITEM = TABLE["getitem"]
-FLOAT64_DTYPE = np.dtype(np.float64)
 
 
 def roll(recorded: RecordedProgram, precise: bool = False) -> RolledProgram:

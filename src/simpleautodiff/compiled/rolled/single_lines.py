@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from simpleautodiff.compiled.array.classify import NUMPY
-from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.array.schedule import LoopSchedule
+from simpleautodiff.compiled.array.split_complex import split_complex
 from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,

@@ -16,11 +16,11 @@ from simpleautodiff.compiled.array.build_loops import (
     build_tasks,
     prune,
 )
-from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.array.run_numpy import Replay
 from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.simplify import clean
+from simpleautodiff.compiled.array.split_complex import split_complex
 from simpleautodiff.compiled.array.strips import in_strips
 from simpleautodiff.compiled.array.why_numpy import explain_numpy
 from simpleautodiff.compiled.backends.interface import CallForm

@@ -11,7 +11,7 @@ import numpy as np
 
 from simpleautodiff.compiled.array.run_numpy import Replay
 from simpleautodiff.compiled.array.simplify import compute
-from simpleautodiff.compiled.backends.interface import CompiledRolled
+from simpleautodiff.compiled.backends.interface import CallForm, CompiledRolled
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.native.background import attempt, later
 from simpleautodiff.compiled.native.compile import Code
@@ -23,6 +23,7 @@ from simpleautodiff.compiled.running.array_tiers import format_program
 from simpleautodiff.compiled.running.runnable import EnteredProgram, describe_code, describe_failure
 
 AT_ONCE = 50_000  # lines: running more with NumPy takes longer than compiling the bodies
+CALLS_TO_ENTER = 64  # calls until code that serves any number of rows gets an entry for this one
 
 
 class TieredRolledProgram(EnteredProgram):
@@ -43,6 +44,7 @@ class TieredRolledProgram(EnteredProgram):
         self._compiled: CompiledRolled | None = None
         self._blocks: list[_Block] = []
         self._asked = tier is not None
+        self.calls = 0
 
     @cached_property
     def _replay(self) -> Replay:
@@ -55,11 +57,14 @@ class TieredRolledProgram(EnteredProgram):
             attempt(self.compile, self.fail)
 
     def compile(self) -> None:
-        """Compile its bodies."""
-        self._compiled = TARGET.compile_rolled(self.layout, self.precise, self.form)
+        """Compile its bodies; without an entry, they serve loops of any number of rows."""
+        self._compile(None if self.rolled.rows and self.fixed is None else self.form)
+
+    def _compile(self, form: CallForm | None) -> None:
+        self._compiled = TARGET.compile_rolled(self.layout, self.precise, form)
         self.tier = "optimised"
-        if self._compiled.has_entry and self.form:
-            self.enter(self._compiled.code, self.form.known)
+        if self._compiled.entry and form:
+            self.enter(self._compiled.entry, form.known)
 
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
         """Run the program on the best tier so far."""
@@ -67,6 +72,9 @@ class TieredRolledProgram(EnteredProgram):
             self._asked = True
             at_once = self.layout.has_loops or len(self.rolled.recorded.lines) > AT_ONCE
             (attempt if at_once else later)(self.compile, self.fail)
+        self.calls += 1
+        if self.calls == CALLS_TO_ENTER and self.entry is None and self.fixed is None:
+            later(lambda: self._compile(self.form), self.fail)
         if self._compiled is None:
             return self._run_numpy(inputs)
         try:
@@ -140,7 +148,7 @@ class _Block:
         whole = self.memory[begin:]
         whole[: len(layout.known)] = layout.known
         self.layout, self._whole = layout, whole
-        self._words = layout.words.copy() if layout.has_loops else layout.words
+        self._words = layout.words.copy() if layout.words_change else layout.words
         self.words = address(self._words)
         self._known: dict[int, Any] = {}
         self.inputs = [self._array(*lies) for lies in layout.inputs]

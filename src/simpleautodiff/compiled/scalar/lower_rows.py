@@ -22,9 +22,9 @@ LOWERED_ROWS: dict[str, Lowering] = {}  # by the names of rows
 LOWERED_PREDICATES: dict[Any, Lowering] = {}  # functions of NumPy and Python that return a bool
 INTEGER_ROWS = frozenset(
     ("add", "sub", "mul", "neg", "abs", "maximum", "minimum", "square", "sign", "clip", "mod",
-     "pos", "conj", "real", "stop_gradient")
+     "floor_divide", "pos", "conj", "real", "stop_gradient")
 )  # of integers they give integers, exactly  # fmt: skip
-LIGHT_ROWS = INTEGER_ROWS - {"mod"} | {"where", "astype"}
+LIGHT_ROWS = INTEGER_ROWS - {"mod", "floor_divide"} | {"where", "astype"}
 
 
 def dtype_letter(dtype: Any) -> str | None:
@@ -183,6 +183,8 @@ def _floor_divide(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
 
     There is one division: two would share a reciprocal, which small numbers do not have.
     """
+    if dtype == INT64:
+        return program.make("floor_divide", x, y)
     zero, one = program.const(0, dtype), program.const(1, dtype)
     rest, by_zero = program.make("fmod", x, y), program.make("eq", y, zero)
     other_side = program.make("xor", _less(program, rest, zero), _less(program, y, zero))

@@ -178,6 +178,25 @@ _REMAINDER = OpText(  # a divisor 0 or -1, which would trap, is replaced by 1: t
     "int_remainder({1}, {2})",
     "({2} == 0 || {2} == -1) ? 0 : {1} % {2}",
 )
+_QUOTIENT = OpText(  # by 0 and -1, for which there is no instruction, it is the product
+    """\
+{0}.a = add TYPE {2}, ONE
+  {0}.b = icmp ult TYPE {0}.a, TWO
+  {0}.c = select TRUTH {0}.b, TYPE ONE, TYPE {2}
+  {0}.d = sdiv TYPE {1}, {0}.c
+  {0}.e = srem TYPE {1}, {0}.c
+  {0}.f = xor TYPE {0}.e, {0}.c
+  {0}.g = icmp slt TYPE {0}.f, zeroinitializer
+  {0}.h = icmp ne TYPE {0}.e, zeroinitializer
+  {0}.i = and TRUTH {0}.g, {0}.h
+  {0}.j = sext TRUTH {0}.i to TYPE
+  {0}.k = add TYPE {0}.d, {0}.j
+  {0}.l = mul TYPE {1}, {2}
+  {0} = select TRUTH {0}.b, TYPE {0}.l, TYPE {0}.k""",
+    "{1} // {2} if {2} else 0",
+    "({2} == 0 || {2} == -1) ? (int64_t)((uint64_t){1} * (uint64_t){2})"
+    " : {1} / {2} - ({1} % {2} != 0 && ({1} % {2} < 0) != ({2} < 0))",
+)
 _ABS_OF_INTEGER = OpText(
     "{0}.a = sub TYPE zeroinitializer, {1}\n"
     "  {0} = call TYPE @llvm.smax.NAME(TYPE {1}, TYPE {0}.a)",
@@ -193,7 +212,7 @@ _SIGNBIT = OpText(
 _TO_FLOAT32 = "int_to_float32({1})"
 
 # fmt: off
-TABLE = (
+OPERATION_TABLE = (
     # Arithmetic.
     Operation("add", 2, np.add, commutes=True, numpy_code="{1} + {2}",
               real=_infix("fadd FLAGS", "+"), integer=_wrapping("add", "+"), boolean=_OR),
@@ -215,6 +234,8 @@ TABLE = (
     Operation("fmod", 2, np.fmod, exact=True,  # the remainder, with the sign of the first argument
               real=OpText("{0} = frem TYPE {1}, {2}", call("fmod", 2), call("fmod", 2), True),
               integer=_REMAINDER),
+    Operation("floor_divide", 2, np.floor_divide, integer=_QUOTIENT,
+              numpy_code="{1} // {2}"),  # of integers; floats have more steps
     Operation("neg", 1, np.negative, exact=True, numpy_code="-{1}",
               real=OpText("{0} = fneg TYPE {1}", "-{1}", "-{1}"),
               integer=OpText("{0} = sub TYPE zeroinitializer, {1}", "-{1}",
@@ -280,4 +301,4 @@ TABLE = (
 )
 # fmt: on
 
-OPERATIONS = {operation.name: operation for operation in TABLE}
+OPERATIONS = {operation.name: operation for operation in OPERATION_TABLE}

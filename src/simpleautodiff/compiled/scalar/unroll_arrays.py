@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.compiled.recording.symbols import FLOAT64_DTYPE
 from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
@@ -44,7 +45,6 @@ from simpleautodiff.rules.row import TABLE
 UNROLLED_ARRAY = 256  # elements of an unrolled array, at most
 UNROLLED_ELEMENTS = 40_000  # elements of all arrays of an unrolled program, at most
 
-FLOAT64_DTYPE = np.dtype(np.float64)
 DIRECT = {TABLE[name] for name in OPERATIONS.keys() & TABLE.keys() & LOWERED_ROWS.keys()}
 MOVES = {"broadcast_to", "reshape", "transpose", "getitem", "roll", "concatenate", "set_item"}
 SUMS = {"sum", "sum_to", "cumsum", "matmul", "einsum", "scatter"}

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.arrays.given_values import Call, Given
+from simpleautodiff.arrays.given_values import Call, GivenValue
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import Traced, unwrapped
 from simpleautodiff.core.linear import filled
@@ -120,7 +120,7 @@ def inner(arg: Any) -> Any:
 def call_of(arg: Any) -> Call | None:
     """Return the recorded call that computed an argument; None if no call did."""
     given = inner(arg)
-    return given.call if isinstance(given, Given) else None
+    return given.call if isinstance(given, GivenValue) else None
 
 
 _INDEXED = {"getitem", "scatter", "set_item"}

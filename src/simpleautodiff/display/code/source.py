@@ -23,8 +23,8 @@ from simpleautodiff.display.code.recorded_sweeps import SourceTape, WatchedLevel
 from simpleautodiff.display.code.statements import Statements
 from simpleautodiff.display.tables.formats import check_format, dump_json
 from simpleautodiff.errors import ArgumentError, ResultError
-from simpleautodiff.program.program import input_names
 from simpleautodiff.program.python_code import module_text
+from simpleautodiff.program.recorded_run import input_names
 from simpleautodiff.program.typed_graphs import as_function
 from simpleautodiff.program.written_numbers import latex_name
 from simpleautodiff.rules.array.dtypes import astype

@@ -19,7 +19,8 @@ from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.notation.formulas import suppress_warnings
 from simpleautodiff.errors import AutodiffError, TraceError
-from simpleautodiff.program.program import Program, record
+from simpleautodiff.program.program import Program
+from simpleautodiff.program.recorded_run import record
 from simpleautodiff.values.functions import shape
 from simpleautodiff.values.pytree import flatten
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from simpleautodiff.display.figures.layout.layout import lay_out
+from simpleautodiff.display.figures.layout.layered_layout import lay_out
 from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
 from simpleautodiff.display.folding.fold import Box, Folded, describe_amount, fold
 from simpleautodiff.program.program import Program

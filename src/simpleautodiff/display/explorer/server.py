@@ -17,12 +17,12 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from simpleautodiff.display.explorer.files import read_asset, read_scripts
-from simpleautodiff.display.explorer.worker import Worker
+from simpleautodiff.display.explorer.formula_process import Worker
 
 HOSTS = ("127.0.0.1", "localhost")
 OWN_SITES = ("same-origin", "none")  # our own page, or an address that was typed
 MAX_BODY = 64_000
-SECONDS = 10.0
+REQUEST_SECONDS = 10.0
 SAFE = "*()/,=:[]!~'"  # what an address may hold as it is, after its #
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
@@ -51,7 +51,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Server
     server_version = "simpleautodiff"
     sys_version = ""
-    timeout = SECONDS
+    timeout = REQUEST_SECONDS
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
@@ -171,7 +171,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, port: int) -> None:
         super().__init__(("127.0.0.1", port), Handler)
-        self.worker = Worker(SECONDS)
+        self.worker = Worker(REQUEST_SECONDS)
 
     def server_close(self) -> None:
         """Stop listening, and stop the process."""

@@ -18,7 +18,7 @@ from simpleautodiff.display.figures.box_drawing import sketch
 from simpleautodiff.display.figures.drawing import Drawing, save_drawings
 from simpleautodiff.display.figures.edge_list import list_edges
 from simpleautodiff.display.figures.layout.graphviz import best_layout
-from simpleautodiff.display.figures.layout.layout import Layout
+from simpleautodiff.display.figures.layout.layered_layout import Layout
 from simpleautodiff.display.figures.picture import Picture
 from simpleautodiff.display.figures.picture_kinds import pictures
 from simpleautodiff.display.figures.render import stack

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-TITLES = {
+FIGURE_TITLES = {
     "listing-1-wrapping-function": "Listing 1: the wrapping function mul",
     "listing-2-evaluation": "Listing 2: the evaluation of f builds the graph",
     "listing-3-topological-order": "Listing 3: depth-first search finds a topological order",
@@ -50,9 +50,9 @@ img {{ max-width: 100%; height: auto; }}
 
 def write_index(folder: Path, files: Sequence[Path]) -> Path:
     """Write `index.html` in the folder of some files, and return it."""
-    groups = {stem: [file for file in files if file.stem == stem] for stem in TITLES}
+    groups = {stem: [file for file in files if file.stem == stem] for stem in FIGURE_TITLES}
     groups = {stem: some for stem, some in groups.items() if some}
-    contents = [f'<li><a href="#{stem}">{escape(TITLES[stem])}</a></li>' for stem in groups]
+    contents = [f'<li><a href="#{stem}">{escape(FIGURE_TITLES[stem])}</a></li>' for stem in groups]
     sections = [_write_section(stem, some) for stem, some in groups.items()]
     path = folder / "index.html"
     page = _PAGE.format(contents="\n".join(contents), sections="\n".join(sections))
@@ -61,7 +61,7 @@ def write_index(folder: Path, files: Sequence[Path]) -> Path:
 
 
 def _write_section(stem: str, files: Sequence[Path]) -> str:
-    title = escape(TITLES[stem])
+    title = escape(FIGURE_TITLES[stem])
     pictures = [file for file in files if file.suffix == ".svg"]
     texts = [file for file in files if file.suffix == ".txt"]
     shown = "".join(f'<img src="{file.name}" alt="{title}">' for file in pictures)

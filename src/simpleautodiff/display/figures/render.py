@@ -14,7 +14,7 @@ from simpleautodiff.errors import MissingExtraError
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "msedge")
 SCALE = 2  # pixels of a PNG for each pixel of the figure
-PATIENCE = 120  # seconds for a drawing
+DRAWING_SECONDS = 120  # seconds for a drawing
 _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)"[^>]*? height="([\d.]+)"')
 _PAGE = """<!doctype html>
 <meta charset="utf-8">
@@ -45,7 +45,7 @@ def render(drawings: Sequence[str], path: Path) -> None:
             command = _convert(converter, drawings, made)
         else:
             command = _print(str(browser), drawings, made)
-        done = subprocess.run(command, capture_output=True, timeout=PATIENCE)
+        done = subprocess.run(command, capture_output=True, timeout=DRAWING_SECONDS)
         if not made.exists():
             reason = done.stderr.decode(errors="replace")[-300:]
             raise MissingExtraError(f"{command[0]} did not draw {path.name}: {reason}")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from html import escape
 
-from simpleautodiff.display.figures.layout.layout import Layout, Point
+from simpleautodiff.display.figures.layout.layered_layout import Layout, Point
 from simpleautodiff.display.figures.picture import (
     BOLD,
     CODE,

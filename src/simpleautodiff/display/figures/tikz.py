@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from simpleautodiff.display.figures.layout.layout import Layout, Point
+from simpleautodiff.display.figures.layout.layered_layout import Layout, Point
 from simpleautodiff.display.figures.picture import RADIUS, Edge, Picture, TextLine, Vertex
 from simpleautodiff.display.notation.rich_text import latex_code, to_latex
 

@@ -24,7 +24,8 @@ from simpleautodiff.display.notation.step_sentences import (
 )
 from simpleautodiff.display.tables.formats import write_grid
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.program.program import Program, trace
+from simpleautodiff.program.program import Program
+from simpleautodiff.program.recorded_run import trace
 from simpleautodiff.program.typed_graphs import as_function
 from simpleautodiff.program.written_numbers import write_result
 

@@ -10,7 +10,7 @@ from simpleautodiff.core.node import Node
 from simpleautodiff.learn.graphs import Graph
 from simpleautodiff.rules.scalar import arithmetic, exponential, piecewise, trigonometric
 
-FUNCTIONS = {
+LIBRARY_FUNCTIONS = {
     **{"add": arithmetic.add, "iadd": arithmetic.add, "sub": arithmetic.sub},
     **{"mul": arithmetic.mul, "div": arithmetic.div, "pow": arithmetic.power},
     **{"neg": arithmetic.neg, "sin": trigonometric.sin, "cos": trigonometric.cos},
@@ -25,7 +25,7 @@ def build_nodes(graph: Graph, values: dict[str, Any] | None = None) -> dict[str,
     nodes: dict[str, Any] = {n: Node((values or {}).get(n, v)) for n, v in graph.inputs}
     for name, operation, args in graph.steps:
         given = [nodes[arg] if isinstance(arg, str) else arg for arg in args]
-        nodes[name] = given[0] if operation == "constant" else FUNCTIONS[operation](*given)
+        nodes[name] = given[0] if operation == "constant" else LIBRARY_FUNCTIONS[operation](*given)
     return nodes
 
 

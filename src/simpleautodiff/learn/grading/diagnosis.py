@@ -11,7 +11,7 @@ from typing import Any
 
 from simpleautodiff.learn.grading.answers import answer, bounds
 from simpleautodiff.learn.grading.bank import Case, Script
-from simpleautodiff.learn.grading.model import FAULTS, ORDERS, STYLES, predict
+from simpleautodiff.learn.grading.model import ASSIGNED, FAULTS, ORDER_FAULTS, STYLES, predict
 
 Vector = list[float | None]
 _answer = lru_cache(1024)(answer)  # the graphs of the bank are asked for again and again
@@ -19,7 +19,7 @@ _predict = lru_cache(2**17)(predict)
 
 
 @dataclass
-class Run:
+class CaseRun:
     """One case in one mode: what was asked, and what the engine answered."""
 
     case: Case
@@ -108,7 +108,7 @@ class Diagnosis:
     others: tuple[str, ...] = ()  # faults that explain the same numbers as well
 
 
-def explain(runs: Sequence[Run]) -> Diagnosis:
+def explain(runs: Sequence[CaseRun]) -> Diagnosis:
     """Find the fewest faults with which the model finds the same numbers in every run.
 
     A fault may be in one mode alone, so if nothing explains both, each is explained by itself.
@@ -127,7 +127,7 @@ def explain(runs: Sequence[Run]) -> Diagnosis:
     return Diagnosis(tuple(faults), all(part.certain for part in parts), others)
 
 
-def _exact(runs: Sequence[Run]) -> Diagnosis | None:
+def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
     """Return one or two faults that explain all runs, if there are any."""
     failing = sorted((run for run in runs if not agree(run.found, run.right)), key=_size)
     if not failing:
@@ -140,14 +140,14 @@ def _exact(runs: Sequence[Run]) -> Diagnosis | None:
 
     found: list[tuple[str, ...]] = [(fault,) for fault in FAULTS if exact((fault,))]
     if not found:
-        pairs = [p for p in combinations(FAULTS, 2) if len(set(p) & set(ORDERS)) < 2]
+        pairs = [p for p in combinations(FAULTS, 2) if len(set(p) & set(ORDER_FAULTS)) < 2]
         found = [faults for faults in pairs if exact(faults)]
     if not found:
         return None
     return Diagnosis(found[0], True, tuple(" + ".join(faults) for faults in found[1:4]))
 
 
-def _explain_plain(runs: Sequence[Run]) -> Diagnosis | None:
+def _explain_plain(runs: Sequence[CaseRun]) -> Diagnosis | None:
     """Return a fault that explains the runs on sums, products and functions alone.
 
     An engine may compute x - y as x + (-1) * y, and keep its parents in a set, whose order is any:
@@ -162,7 +162,7 @@ def _explain_plain(runs: Sequence[Run]) -> Diagnosis | None:
     return None
 
 
-def _is_plain(run: Run) -> bool:
+def _is_plain(run: CaseRun) -> bool:
     args = [arg for _, _, args in run.case.graph.steps for arg in args]
     few = len(run.case.graph.steps) <= 5
     compound = {"sub", "div", "neg", "iadd", "pow", "constant"}
@@ -170,14 +170,15 @@ def _is_plain(run: Run) -> bool:
     return few and plain and all(isinstance(arg, str) for arg in args)
 
 
-def _explained_by_some_order(run: Run, fault: str, style: str) -> bool:
+def _explained_by_some_order(run: CaseRun, fault: str, style: str) -> bool:
     first = len(run.case.graph.inputs)
-    several = run.mode == "reverse" and style == "set" and fault in (*ORDERS, "overwritten")
+    depends_on_order = fault in (*ORDER_FAULTS, *ASSIGNED, "overwritten")
+    several = run.mode == "reverse" and style == "set" and depends_on_order
     turns = range(2 ** len(run.case.graph.steps)) if several else (0,)
     return any(run.explained((fault,), style, turned << first) for turned in turns)
 
 
-def _guess(runs: Sequence[Run]) -> Diagnosis:
+def _guess(runs: Sequence[CaseRun]) -> Diagnosis:
     """Return the fault that explains most of what is wrong, if it explains enough of it."""
     failing = [run for run in runs if not agree(run.found, run.right)]
     passing = [run for run in runs if agree(run.found, run.right)]
@@ -193,5 +194,5 @@ def _guess(runs: Sequence[Run]) -> Diagnosis:
     return Diagnosis(("unknown",), False)
 
 
-def _size(run: Run) -> int:
+def _size(run: CaseRun) -> int:
     return len(run.case.graph.steps)

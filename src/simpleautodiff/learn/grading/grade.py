@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.learn.grading.answers import LIBRARY_FUNCTIONS
 from simpleautodiff.learn.grading.bank import BANK, TASKS, Case
-from simpleautodiff.learn.grading.diagnosis import Diagnosis, Run, Vector, agree, explain
+from simpleautodiff.learn.grading.diagnosis import CaseRun, Diagnosis, Vector, agree, explain
+from simpleautodiff.learn.grading.grade_report import Finding, Report, name_numbers
 from simpleautodiff.learn.grading.mistakes import LIMIT, MISTAKES
 from simpleautodiff.learn.grading.model import VARIANTS
 from simpleautodiff.learn.grading.processes import Runner, start_runner
-from simpleautodiff.learn.grading.report import Finding, Report
 from simpleautodiff.learn.grading.shrinking import shrink
 from simpleautodiff.learn.graphs import EASY, Graph, random_graph
 
@@ -29,6 +31,7 @@ def grade(
     seed: int = 0,
     shape: str = "",
     names: dict[str, str] | None = None,
+    needs: Sequence[str] = ("add", "mul"),
     depth: int = 100_000,
     programs: int = 30,
     seconds: float = 10,
@@ -48,6 +51,9 @@ def grade(
     shape, names
         What cannot be guessed: "node", "value", "tape", "grad" or "dual"; and the names of the
         class (`node`), of `backward`, `forward`, `grad`, `value`, `derivative` or an operation.
+    needs
+        The operations without which an engine does not pass; the graphs of other operations that it
+        lacks are not asked, and the report says which these are.
     depth
         How long the chain of the task "depth" is.
     programs
@@ -68,26 +74,51 @@ def grade(
     """
     if task and task not in TASKS:
         raise ArgumentError(f"the tasks are {', '.join(TASKS)}; there is no {task!r}")
+    unknown = [operation for operation in needs if operation not in LIBRARY_FUNCTIONS]
+    if unknown:
+        raise ArgumentError(f"the operations are {', '.join(LIBRARY_FUNCTIONS)}; got {unknown}")
     runner = start_runner(engine, shape, names or {}, seconds)
+    name = str(engine if isinstance(engine, str) else getattr(engine, "__name__", engine))
     try:
-        runs, memory = _run_bank(runner, task, depth, progress)
+        _refuse_without_operations(name, runner.abilities)
+        cases, skipped = _choose(runner.abilities, task)
+        runs, memory = _run_bank(runner, cases, task, depth, progress)
         if not task:
             runs += _run_programs(runner, programs, seed)
-        findings = _find(runs, memory)
+        findings = [*_find_missing(runner.abilities, needs, cases, skipped)]
+        differences = _find_differences(runs) if runner.abilities["numbers"] else []
+        findings += differences or _find(runs, memory)
         findings = _shrink_unknown(runner, findings)
     finally:
         runner.close()
-    name = engine if isinstance(engine, str) else getattr(engine, "__name__", str(engine))
-    return Report(str(name), runner.abilities, tuple(runs), tuple(findings), task)
+    return Report(name, runner.abilities, tuple(runs), tuple(findings), task, tuple(skipped))
+
+
+def _refuse_without_operations(name: str, abilities: dict[str, Any]) -> None:
+    if not abilities["operations"]:
+        raise ArgumentError(
+            f"{name} cannot be graded: it has no operations. There must be operators (__add__), "
+            f"functions (add, mul, sin) or methods.{_write_broken(abilities['broken'])}"
+        )
+
+
+def _write_broken(broken: dict[str, str]) -> str:
+    """Say which operations are there and raise an error at the first try."""
+    return "".join(f" {operation} raises {error}." for operation, error in broken.items())
+
+
+def _choose(abilities: dict[str, Any], task: str) -> tuple[list[Case], list[Case]]:
+    """Return the cases that are within the abilities of an engine, and those that are not."""
+    chosen = [_adapt(case, abilities) for case in BANK if task in ("", case.task)]
+    cases = [case for case in chosen if _within(case, abilities)]
+    return cases, [case for case in chosen if case not in cases]
 
 
 def _run_bank(
-    runner: Runner, task: str, depth: int, progress: Any
-) -> tuple[list[Run], dict[str, Any]]:
-    """Run every case that is within the abilities of the engine."""
-    chosen = [_adapt(case, runner.abilities) for case in BANK if task in ("", case.task)]
-    cases = [case for case in chosen if _within(case, runner.abilities)]
-    runs: list[Run] = []
+    runner: Runner, cases: list[Case], task: str, depth: int, progress: Any
+) -> tuple[list[CaseRun], dict[str, Any]]:
+    """Run the cases, and ask what an engine keeps alive."""
+    runs: list[CaseRun] = []
     for case in progress(cases) if progress else cases:
         runs.extend(_run_case(runner, case, depth))
         if sum("timeout" in run.result for run in runs) >= MOST_TIMEOUTS:
@@ -130,7 +161,7 @@ def _within(case: Case, abilities: dict[str, Any]) -> bool:
     return abilities["whole_graph"] or (case.way in ("once", "rebuilt") and not case.wanted)
 
 
-def _run_case(runner: Runner, case: Case, depth: int) -> Iterator[Run]:
+def _run_case(runner: Runner, case: Case, depth: int) -> Iterator[CaseRun]:
     for mode in runner.abilities["modes"]:
         if runner.abilities["shape"] == "dual" and case.way == "interior":
             continue
@@ -138,7 +169,9 @@ def _run_case(runner: Runner, case: Case, depth: int) -> Iterator[Run]:
             steps: Any = depth if case.length else case.graph.steps
             wanted = {"inputs": case.graph.inputs, "steps": steps, "script": script}
             result = runner.run({**wanted, "budget": case.budget})
-            yield Run(case, mode, script, _scaled(result, depth, mode) if case.length else result)
+            yield CaseRun(
+                case, mode, script, _scaled(result, depth, mode) if case.length else result
+            )
 
 
 def _scaled(result: dict[str, Any], depth: int, mode: str) -> dict[str, Any]:
@@ -157,7 +190,7 @@ def _scaled(result: dict[str, Any], depth: int, mode: str) -> dict[str, Any]:
     }
 
 
-def _run_programs(runner: Runner, programs: int, seed: int) -> list[Run]:
+def _run_programs(runner: Runner, programs: int, seed: int) -> list[CaseRun]:
     """Run random programs of the operations that the engine has."""
     operations = [op for op in EASY if op in runner.abilities["operations"]]
     rng = random.Random(seed)
@@ -176,7 +209,39 @@ def _of_program(graph: Graph) -> Case:
 # From runs to findings. ---------------------------------------------------------------------------
 
 
-def _find(runs: list[Run], memory: dict[str, Any]) -> list[Finding]:
+def _find_missing(
+    abilities: dict[str, Any], needs: Sequence[str], cases: list[Case], skipped: list[Case]
+) -> Iterator[Finding]:
+    """Name the operations without which an engine does not pass, or a task cannot be asked."""
+    missing = [operation for operation in needs if operation not in abilities["operations"]]
+    broken = {op: error for op, error in abilities["broken"].items() if op in missing}
+    detail = f"It has no {', '.join(missing)}.{_write_broken(broken)}"
+    if not missing and not cases:
+        wanted = {op for case in skipped for op in case.graph.operations}
+        lacks = sorted(wanted - {*abilities["operations"], "constant"})
+        missing, detail = lacks or ["graph"], "No graph of this task can be built with it"
+        detail += f": it has no {', '.join(lacks)}." if lacks else "."
+    if missing:
+        yield Finding(MISTAKES["missing_operations"], None, True, detail)
+
+
+def _find_differences(runs: list[CaseRun]) -> list[Finding]:
+    """Name derivatives that are no more exact than differences of values can be."""
+    runs = [run for run in runs if run.numbers and not (run.case.kink or run.case.length)]
+    for run in sorted(runs, key=lambda run: len(run.case.graph.steps) or math.inf):
+        pairs = zip(name_numbers(run)[1:], run.found[1:], run.right[1:], strict=True)
+        for name, yours, right in pairs:
+            if (
+                yours is not None
+                and right is not None
+                and not math.isclose(yours, right, rel_tol=1e-13, abs_tol=1e-13)
+            ):
+                asked = f"{run.case.graph}: you return {yours!r} for {name}, right is {right!r}"
+                return [Finding(MISTAKES["differences"], None, True, asked)]
+    return []
+
+
+def _find(runs: list[CaseRun], memory: dict[str, Any]) -> list[Finding]:
     diagnosis = explain(runs)
     findings = [
         Finding(
@@ -209,7 +274,7 @@ def _blame_default(findings: list[Finding], detail: str) -> list[Finding]:
     return [Finding(mistake, unknown[0].run, True, detail), *rest]
 
 
-def _smallest_run(runs: list[Run], fault: str) -> Run | None:
+def _smallest_run(runs: list[CaseRun], fault: str) -> CaseRun | None:
     """Return the smallest graph that fails because of this fault."""
     failing = [run for run in runs if run.numbers and not run.ok]
     because = [run for run in failing if fault == "unknown" or not _same(run, fault)]
@@ -217,14 +282,14 @@ def _smallest_run(runs: list[Run], fault: str) -> Run | None:
     return ordered[0] if ordered else None
 
 
-def _same(run: Run, fault: str) -> bool:
+def _same(run: CaseRun, fault: str) -> bool:
     """Tell whether a fault makes no difference to a run."""
-    other = Run(run.case, run.mode, run.script, run.result)
+    other = CaseRun(run.case, run.mode, run.script, run.result)
     other.__dict__["found"] = run.right
     return other.explained((fault,))
 
 
-def _find_errors(runs: list[Run], diagnosis: Diagnosis) -> Iterator[Finding]:
+def _find_errors(runs: list[CaseRun], diagnosis: Diagnosis) -> Iterator[Finding]:
     """Name what is no wrong number: errors, None, too many operations, no answer."""
     for run in runs:
         result, exposes = run.result, run.case.exposes
@@ -246,7 +311,7 @@ def _find_errors(runs: list[Run], diagnosis: Diagnosis) -> Iterator[Finding]:
             yield Finding(MISTAKES[exposes], run)
 
 
-def _without_failure(run: Run, runs: list[Run]) -> Vector:
+def _without_failure(run: CaseRun, runs: list[CaseRun]) -> Vector:
     """Return what the engine found for the same graph where nothing had failed before."""
     for other in runs:
         if other.case.graph == run.case.graph and other.script == run.script[1:] and other.numbers:
@@ -254,13 +319,14 @@ def _without_failure(run: Run, runs: list[Run]) -> Vector:
     return run.right
 
 
-def _name_error(run: Run) -> str:
+def _name_error(run: CaseRun) -> str:
     """Name the misconception behind an error, by the graph that raised it."""
     constant_first = any(
         len(args) == 2 and not isinstance(args[0], str) for _, _, args in run.case.graph.steps
     )
-    if run.result["error"] == "RecursionError":
-        return "depth"
+    named = {"RecursionError": "depth", "UnreadableResult": "unreadable"}
+    if run.result["error"] in named:
+        return named[run.result["error"]]
     if run.case.exposes in ("constant_output", "phantom_child"):
         return run.case.exposes
     return "missing_reflected" if constant_first else "raises"

@@ -30,6 +30,10 @@ def _mistakes(*rows: tuple[str, str, int, str]) -> dict[str, Mistake]:
     }
 
 
+OPERATION_WORDS = {
+    **{"add": "addition", "sub": "subtraction", "mul": "multiplication", "div": "division"},
+    "functions": "function of one argument",
+}
 MISTAKES = _mistakes(
     # orders
     ("preorder", "Your sweep follows a pre-order of the search: a node passes its derivative on "
@@ -50,6 +54,12 @@ MISTAKES = _mistakes(
     # sums and parents
     ("overwritten", "You assign the derivative (=) where contributions must be added (+=): of "
      "several ways to a node only the last one counts.", 3, "reverse"),
+    *(
+        (f"overwritten_in_{name}", f"Your {does} assigns the derivative of its arguments (=) where "
+         "it must be added (+=), as in the other operations: of several ways to a node only the "
+         "last one counts.", 3, "reverse")
+        for name, does in OPERATION_WORDS.items()
+    ),
     ("first_place", "Your sweep finds a parent's partial by its first place in the list; where the "
      "same node stands there twice, as in x - x, the second partial is never used. Go through the "
      "places, not through the nodes.", 3, "reverse"),
@@ -117,6 +127,15 @@ MISTAKES = _mistakes(
     ("abs_always", "The derivative of abs is -1 for negative numbers.", 7, "Primitive"),
     ("maximum_both", "Only the larger argument of max has the derivative 1; the other has 0.",
      7, "Primitive"),
+    # what is no engine yet
+    ("missing_operations", "Your engine lacks operations without which too little of it can be "
+     "asked.", 0, "mul"),
+    ("differences", "Your function is only ever called with plain numbers, so your derivatives are "
+     "differences of values: right to some digits, not to rounding. The chain rule is exact; for "
+     "it the function must be called with nodes, which record what is done to them.", 0, "forward"),
+    ("unreadable", "The grader cannot read what your sweep returns. It reads an attribute of nodes "
+     "such as grad, a dict by node or by its position, and a list by the position that a node "
+     "has as index (or i, idx, id).", 3, "reverse"),
     # what is no number
     ("none_for_zero", "Where the output does not depend on an input you answer None. The "
      "derivative is 0.", 1, "forward"),
@@ -136,6 +155,6 @@ MISTAKES = _mistakes(
     ("raises", "Your engine raises an error on this graph.", 1, "forward"),
     ("timeout", "Your engine did not come back in time.", 1, "forward"),
     ("died", "Your code ended the process it ran in.", 1, "forward"),
-    ("unknown", "The numbers are wrong in a way that no known misconception explains. The smallest "
-     "graph that shows it is below.", 3, "reverse"),
+    ("unknown", "The numbers are wrong in a way that no known misconception explains.",
+     3, "reverse"),
 )  # fmt: skip

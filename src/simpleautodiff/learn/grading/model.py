@@ -59,19 +59,31 @@ WRONG_RULES: dict[str, tuple[str, dict[int, Callable[..., float]]]] = {
     "abs_always": ("abs", {0: lambda v, a: 1.0}),
     "maximum_both": ("max", {0: lambda v, a, b: 1.0, 1: lambda v, a, b: 1.0}),
 }
-ORDERS = ("preorder", "unreversed", "breadth_first", "recursion", "no_visited", "dead_children")
+ORDER_FAULTS = (
+    "preorder",
+    "unreversed",
+    "breadth_first",
+    "recursion",
+    "no_visited",
+    "dead_children",
+)
 FLAGS = (  # what else can be wrong, in reverse mode, in forward mode, or in building
-    *ORDERS,
+    *ORDER_FAULTS,
     *("overwritten", "first_place", "parents_as_set", "stale_sum", "stale_unreached"),
     *("seed_is_value", "no_seed", "from_the_end", "no_chain", "constants_shift", "equal_values"),
     *("all_seeded", "product_of_derivatives", "reflected_sub", "reflected_div", "in_place_add"),
 )
+ASSIGNED = {  # = for += in one operation alone, and which operations that is
+    **{f"overwritten_in_{operation}": (operation,) for operation in ("sub", "mul", "div")},
+    "overwritten_in_add": ("add", "iadd"),
+    "overwritten_in_functions": tuple(op for op, (_, rules) in RULES.items() if len(rules) == 1),
+}
 VARIANTS = {  # the same misconception, written in another way, with other numbers
     "overwritten_by_last": "overwritten",
     "constants_shift_all": "constants_shift",
 }
 STYLES = ("search", "tape", "dual", "set")
-FAULTS = (*FLAGS, *VARIANTS, *WRONG_RULES)
+FAULTS = (*FLAGS, *ASSIGNED, *VARIANTS, *WRONG_RULES)
 
 
 class ModelNode:
@@ -109,6 +121,7 @@ class Model:
             compute, partials = self.rules[operation]
             wrong = tuple(changes.get(k, partial) for k, partial in enumerate(partials))
             self.rules[operation] = changes.get(VALUE, compute), wrong
+        self.assigned = {op for name in self.faults & ASSIGNED.keys() for op in ASSIGNED[name]}
         self.kept: dict[str, dict[ModelNode, float]] = {"forward": {}, "reverse": {}}
         self.made: list[ModelNode] = []
 
@@ -237,9 +250,8 @@ class Model:
         for parent, partial in self.edges(node):
             chain = not (self.has("no_chain") and len(node.parents) == 1)
             term = partial * bar.get(node, 0.0) if chain else partial
-            bar[parent] = bar.get(parent, 0.0) + term
-            if self.has("overwritten"):
-                bar[parent] = term
+            assigned = self.has("overwritten") or node.operation in self.assigned
+            bar[parent] = term if assigned else bar.get(parent, 0.0) + term
 
     def recurse(self, node: ModelNode, bar: dict[ModelNode, float], calls: list[int]) -> None:
         """Pass back as soon as anything arrives: no order at all."""

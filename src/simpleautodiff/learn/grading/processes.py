@@ -13,9 +13,10 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.learn.grading import worker
+from simpleautodiff.learn.grading import learner_process
+from simpleautodiff.learn.grading.engine_shapes import find_engine
+from simpleautodiff.learn.grading.learner_engine import NoEngine
 from simpleautodiff.learn.grading.running import run_case
-from simpleautodiff.learn.grading.shapes import NoEngine, find_engine
 
 MOST_TEXT = 64 * 2**20
 Names = dict[str, str]
@@ -45,7 +46,7 @@ class HereRunner:
 
     def run(self, case: dict[str, Any]) -> dict[str, Any]:
         """Run one case in this process."""
-        return worker.run_safely(run_case, self.engine, case)
+        return learner_process.run_safely(run_case, self.engine, case)
 
     def close(self) -> None:
         """Nothing is left to end."""
@@ -62,7 +63,7 @@ class ProcessRunner:
         self.abilities = self._start()
 
     def _start(self) -> dict[str, Any]:
-        command = [sys.executable, "-s", "-P", "-B", worker.__file__, *self.arguments]
+        command = [sys.executable, "-s", "-P", "-B", learner_process.__file__, *self.arguments]
         variables = {"PATH": os.environ.get("PATH", ""), "OPENBLAS_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
             command,

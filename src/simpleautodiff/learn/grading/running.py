@@ -1,6 +1,6 @@
 """Running one case: a graph built and swept by a learner's engine, and every number it found.
 
-This file runs in the learner's process too: it imports nothing of the library but `shapes`.
+This file runs in the learner's process too: of the library it imports the two files about engines.
 """
 
 from __future__ import annotations
@@ -8,17 +8,11 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from simpleautodiff.learn.grading.shapes import (
-    DualEngine,
-    Engine,
-    GradEngine,
-    TapeEngine,
-    is_number,
-    plain,
-)
+from simpleautodiff.learn.grading.engine_shapes import DualEngine, GradEngine, TapeEngine
+from simpleautodiff.learn.grading.learner_engine import LearnerEngine, is_number, to_float
 
 
-def run_case(engine: Engine, case: dict[str, Any]) -> dict[str, Any]:
+def run_case(engine: LearnerEngine, case: dict[str, Any]) -> dict[str, Any]:
     """Build a graph with an engine and sweep it as the case says; return all numbers found."""
     if case.get("memory"):
         return {"living": count_living(engine), "shared": find_shared_default(engine)}
@@ -48,11 +42,11 @@ def run_case(engine: Engine, case: dict[str, Any]) -> dict[str, Any]:
                 nodes = {**held, **build(engine, held, case["steps"])}
             root = nodes[rest[0]]
             result = engine.sweep(action, root) if not is_number(root) else {}
-            sweeps.append({name: engine.read(result, node) for name, node in nodes.items()})
+            sweeps.append(engine.read_all(result, nodes))
     return {"values": values, "sweeps": sweeps}
 
 
-def build(engine: Engine, held: dict[str, Any], steps: Any) -> dict[str, Any]:
+def build(engine: LearnerEngine, held: dict[str, Any], steps: Any) -> dict[str, Any]:
     """Build the steps of a graph on some inputs; of a long chain only the end is held."""
     nodes = dict(held)
     if isinstance(steps, int):
@@ -72,7 +66,7 @@ def build(engine: Engine, held: dict[str, Any], steps: Any) -> dict[str, Any]:
     return nodes
 
 
-def fail(engine: Engine, node: Any) -> None:
+def fail(engine: LearnerEngine, node: Any) -> None:
     """Do operations that raise an error half way, and go on, as one does in a notebook."""
 
     class Half:
@@ -99,11 +93,12 @@ def run_grad(engine: GradEngine, case: dict[str, Any]) -> dict[str, Any]:
             def f(*nodes: Any, wanted: str = rest[0]) -> Any:
                 held = dict(zip(names, nodes, strict=True))
                 built = build(engine, held, case["steps"])
-                values.update({name: engine.value(node) for name, node in built.items()})
+                if not all(is_number(node) for node in nodes):  # differences are taken elsewhere
+                    values.update({name: engine.value(node) for name, node in built.items()})
                 return built[wanted]
 
             found = engine.call(f, [value for _, value in case["inputs"]])
-            read = [plain(number, engine) for number in found]
+            read = [to_float(number, engine) for number in found]
             sweeps.append(dict(zip(names, read, strict=True)))
     return {"values": values, "sweeps": sweeps}
 
@@ -121,7 +116,7 @@ def run_dual(engine: DualEngine, case: dict[str, Any]) -> dict[str, Any]:
     return {"values": values, "sweeps": sweeps}
 
 
-def find_shared_default(engine: Engine) -> str:
+def find_shared_default(engine: LearnerEngine) -> str:
     """Return the attribute in which every node has the same list: a default argument, made once."""
     node = engine.make(0.75)
     defaults = getattr(type(node).__init__, "__defaults__", None) or ()
@@ -130,7 +125,7 @@ def find_shared_default(engine: Engine) -> str:
     return next((name for name, value in held.items() if id(value) in shared), "")
 
 
-def count_living(engine: Engine) -> int:
+def count_living(engine: LearnerEngine) -> int:
     """Discard many results, and count the nodes that are still alive because of their parents."""
     engine.start()
     x = engine.make(0.75)

@@ -20,25 +20,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.jet import Jet, JetLevel
+from simpleautodiff.core.jet import JetLevel
 from simpleautodiff.core.level import Level, Traced, concrete, plain
-from simpleautodiff.core.linear import ZERO, Linear
-from simpleautodiff.core.primitive import Args, Primitive, values_read
+from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.tape import Tape
-from simpleautodiff.errors import cite_line, warn_domain
 from simpleautodiff.rules.array.products import swap
+from simpleautodiff.rules.array.series_limits import (
+    SERIES_ORDER,
+    Factors,
+    LimitLevel,
+    MovingMatrix,
+    divide,
+    is_moving,
+    move,
+    warn_arbitrary,
+)
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.branches import where
-from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.values.functions import Function
 
-SERIES_ORDER = 4  # terms of each series; each derivative uses up one
 CLOSE = 8  # values that differ by fewer roundings than this, times their number, are repeated
-LOSS = 1e4  # a pole counts as cancelled below this many roundings
 
 
 # Which values are repeated. -----------------------------------------------------------------------
@@ -65,179 +70,7 @@ def find_zeros(values: Any, factor: int = CLOSE) -> Any:
     return are_close(values, values[..., :1], values.shape[-1], factor)
 
 
-# Series. ------------------------------------------------------------------------------------------
-
-
-@final
-class LimitLevel(JetLevel):
-    """A level of series in ε, just below the level of the derivative that needs it."""
-
-    def __init__(self, number: float, owner: Level) -> None:
-        super().__init__(SERIES_ORDER)
-        self.number = self.lazy.number = number
-        self.open = self.lazy.open = True
-        self.owner = owner
-        self.rounding = 0.0  # that of the matrices
-        self.largest = 0.0  # of the numbers that were computed from them
-
-    def run(self, primitive: Primitive, args: Args) -> Any:
-        """Run a primitive on series."""
-        found = self._run(primitive, args)
-        self.largest = max(self.largest, _find_size(plain(found)))
-        return found
-
-    def _run(self, primitive: Primitive, args: Args) -> Any:
-        own = [isinstance(arg, Traced) and arg.level is self for arg in args]
-        if own[-1] and isinstance(args[-1], MovingMatrix):
-            return args[-1] if primitive is MOVE else args[-1].decompose(primitive)
-        if primitive is DIVIDE and own[1] and not _moves(args[1].value):
-            return self._divide(*args)
-        poles = [i for i, arg in enumerate(args) if own[i] and isinstance(arg, Pole)]
-        if poles:
-            return self._run_on_poles(primitive, list(args), poles)
-        return super().run(primitive, args)
-
-    def _run_on_poles(self, primitive: Primitive, args: list[Any], poles: list[int]) -> Any:
-        """Run a primitive that is linear in the arguments with poles; others must have none."""
-        numbers = {i for i in range(len(args)) if i not in primitive.settings}
-        reads = [_values_read_in(primitive, i) for i in poles]
-        factors = numbers.intersection(*[set().union(*reads)])
-        summands = numbers - factors
-        linear = all(i not in read and -1 not in read for i, read in zip(poles, reads, strict=True))
-        if linear and summands.issuperset(poles):
-            order = max(args[i].order for i in poles)
-            size = max(_size(args[i]) for i in summands)
-            for i in summands:
-                args[i] = _times_power(args[i], order, self)
-        elif linear and not summands - set(poles):
-            order = sum(args[i].order for i in poles)
-            size = math.prod(_size(args[i]) for i in poles)
-            factors -= set(poles)
-            for i in poles:
-                args[i] = args[i].jet
-        else:
-            regular = [x.as_jet() if i in poles else x for i, x in enumerate(args)]
-            return super().run(primitive, tuple(regular))
-        size *= math.prod(_size(args[i]) for i in factors)
-        return Pole(super().run(primitive, tuple(args)), order, size)
-
-    def _divide(self, x: Any, gap: Any, repeated: Any) -> Any:
-        """Divide by differences of values; those of repeated values are multiples of ε.
-
-        Differences are linear in ε, so no term of theirs is lost.
-        """
-        pole = isinstance(x, Pole) and x.level is self
-        jet, order = (x.jet, x.order) if pole else (x, 0)
-        slope = where(repeated, gap.nth(1), 1.0)
-        apart = jet / where(repeated, 1.0, gap)
-        both = where(repeated, jet / slope, _times_power(apart, 1, self))
-        smallest = np.min(np.abs(np.where(repeated, plain(slope), np.inf)), initial=np.inf)
-        return Pole(_times_power(both, 0, self), order + 1, _size(x) / smallest)
-
-
-@final
-class Pole(Traced):
-    """A series divided by ε to the power `order`.
-
-    `size` bounds the terms that were added up in it: it is exact to the rounding of that.
-    """
-
-    __slots__ = ("jet", "order", "size")
-    level: LimitLevel
-
-    def __init__(self, jet: Any, order: int, size: float) -> None:
-        self.jet, self.order, self.level = jet, order, jet.level
-        self.size = max(size, _size(jet))
-        self.value = _term(jet, order)
-
-    def infinite(self) -> Any:
-        """Tell which elements have a term with a negative power of ε that is not 0."""
-        rounding = LOSS * self.level.rounding * self.size
-        if self.order > SERIES_ORDER:
-            return np.ones(np.shape(plain(self)), bool)
-        terms = [plain(_term(self.jet, k)) for k in range(self.order)]
-        return np.any([~(np.abs(term) <= rounding) for term in terms], axis=0)
-
-    def as_jet(self) -> Jet:
-        """Return the series without its infinite terms; its last terms are not known."""
-        terms = [
-            _times(math.factorial(k - self.order) / math.factorial(k), self.jet.nth(k))
-            for k in range(self.order, SERIES_ORDER + 1)
-        ]
-        unknown = [np.nan * self.jet.value] * (SERIES_ORDER + 1 - len(terms))
-        first, *rest = [*terms, *unknown]
-        return Jet(where(self.infinite(), np.nan, first), rest, self.level)
-
-
-def _term(jet: Any, k: int) -> Any:
-    """Return the coefficient of εᵏ."""
-    if k > SERIES_ORDER:
-        return np.nan * jet.value
-    derivative = jet.nth(k)
-    return 0 * jet.value if derivative is ZERO else derivative * (1 / math.factorial(k))
-
-
-def _times(number: float, derivative: Any) -> Any:
-    return ZERO if derivative is ZERO else number * derivative
-
-
-def _times_power(x: Any, order: int, level: LimitLevel) -> Jet:
-    """Return x times εᵒʳᵈᵉʳ; the power that already divides a pole is subtracted."""
-    if isinstance(x, Pole) and x.level is level:
-        x, order = x.jet, order - x.order
-    own = isinstance(x, Jet) and x.level is level
-    jet: Jet = x if own else Jet(x, [ZERO] * SERIES_ORDER, level)
-    if not order:
-        return jet
-    powers = range(order, SERIES_ORDER + 1)
-    terms = [_times(float(math.perm(k, order)), jet.nth(k - order)) for k in powers]
-    zero = 0 * np.where(np.isfinite(plain(x)), plain(x), 0)
-    return Jet(zero, [ZERO] * (order - 1) + terms, level)
-
-
-def _size(x: Any) -> float:
-    """Return the largest term of a series, or the largest element of a constant."""
-    if isinstance(x, Pole):
-        return x.size
-    terms = [x.value, *x.higher] if isinstance(x, Jet) else [x]
-    return max(_find_size(plain(term)) for term in terms if term is not ZERO)
-
-
-def _find_size(x: Any) -> float:
-    """Return the largest absolute value of the finite numbers of an array."""
-    sizes = np.abs(x)
-    return float(np.max(np.where(np.isfinite(sizes), sizes, 0.0), initial=0.0))
-
-
-def _values_read_in(primitive: Primitive, i: int) -> frozenset[int]:
-    """Return the values that the derivative in an argument depends on."""
-    if primitive.partials[i] is ZERO:
-        return frozenset((-1,))  # a step function: its argument must have no pole
-    if primitive.name == "einsum":
-        return frozenset(range(1, primitive.arity)) - {i}
-    return values_read(primitive, (i,))
-
-
 # Decompositions of matrices that move. ------------------------------------------------------------
-
-
-Factors = dict[str, list[Any]]  # by row: its value for A(ε) and derivatives in ε
-
-
-class MovingMatrix(Traced):
-    """A matrix A(ε); `value` is A(0), with repeated values."""
-
-    __slots__ = ("factors",)
-
-    def __init__(self, a: Any, factors: Factors, level: LimitLevel) -> None:
-        self.value, self.level = a, level
-        level.rounding = max(level.rounding, float(np.finfo(a.dtype).eps))
-        self.factors = factors
-
-    def decompose(self, primitive: Primitive) -> Any:
-        """Return the result of a decomposition row for A(ε)."""
-        value, *higher = self.factors[primitive.name]
-        return Jet(value, higher, self.level)
 
 
 def move_symmetric(decompose: Function, a: Any, turned: bool) -> Factors:
@@ -299,23 +132,6 @@ def _rotation(pairs: Any, dtype: Any) -> Any:
         some = some + 1j * some[::-1]
     skew = (some - np.conj(some.T)) * pairs
     return np.linalg.solve(np.eye(n) - skew, np.eye(n) + skew).astype(dtype)
-
-
-move: Wrapping = row(
-    "move",
-    1,
-    ZERO,
-    value=lambda a, moving: moving,
-    numpy=(),
-    text="{0}",
-    latex="{0}",
-    arrays=True,
-    reason="the same matrix, as one that moves",
-    listed=False,
-)
-
-
-MOVE: Primitive = move.primitive  # type: ignore[attr-defined]
 
 
 def separate(a: Any, find_values: Function, find_factors: Callable[[Any, bool], Factors]) -> Any:
@@ -415,63 +231,7 @@ def is_turned(level: Level | None) -> bool:
     return getattr(level, "turned", False)
 
 
-def warn_arbitrary() -> None:
-    """Warn that a derivative does not exist, because the basis is arbitrary."""
-    warn_domain(
-        "the derivative becomes nan: eigenvalues or singular values are repeated (or 0), and the "
-        "function depends on which of their vectors are taken. What does not depend on them, such "
-        "as (V * f(w)) @ V.T, has derivatives, up to the "
-        f"{SERIES_ORDER}th, of one matrix or a stack (not in graphs typed by hand)"
-        f"{cite_line()}"
-    )
-
-
-def take_limit(x: Any) -> Any:
-    """Return the limit of a derivative that is returned; nan, with a warning, if there is none."""
-    while isinstance(x, Traced) and isinstance(x.level, LimitLevel):
-        if isinstance(x, Pole):
-            infinite = x.infinite()
-            if np.any(infinite):
-                warn_arbitrary()
-            x = where(infinite, np.nan, x.value)
-        else:
-            x = x.value
-    if isinstance(x, Traced) and x.opaque and _moves(x):
-        batch: Any = type(x)  # a batch of derivatives
-        return batch(take_limit(x.value), x.level)
-    return x
-
-
 # Division by differences. -------------------------------------------------------------------------
-
-
-divide: Wrapping = row(
-    "divide_by_differences",
-    lambda _v, _x, gap, repeated: Linear(
-        lambda dot: divide(dot, gap, repeated), lambda bar: divide(bar, gap, repeated)
-    ),
-    lambda v, _x, gap, repeated: Linear(
-        lambda dot: -divide(v * dot, gap, repeated), lambda bar: -divide(v * bar, gap, repeated)
-    ),
-    ZERO,
-    value=lambda x, gap, repeated: x / gap,
-    numpy=(),
-    settings=(2,),
-    text="{0} / {1}",
-    latex=r"{0} / {1}",
-    reason="a quotient, whose divisor may be 0 in the limit",
-    listed=False,
-)
-DIVIDE: Primitive = divide.primitive  # type: ignore[attr-defined]
-
-
-def _moves(x: Any) -> bool:
-    """Tell whether the innermost value of a number is a series."""
-    while isinstance(x, Traced):
-        if isinstance(x.level, LimitLevel):
-            return True
-        x = getattr(x, "value", None)  # a symbol has no value
-    return False
 
 
 def divide_by_gaps(x: Any, values: Any) -> Any:
@@ -483,7 +243,7 @@ def divide_by_gaps(x: Any, values: Any) -> Any:
     one = np.eye(n, dtype=bool)
     gap = where(one, 1.0, values - swap(values))
     x = where(one, 0.0, x)
-    if _moves(values):
+    if is_moving(values):
         return divide(x, gap, find_pairs(plain(values)[..., 0, :]))
     return _divide_known(x, gap, are_close(plain(gap), _largest(values), n))
 
@@ -492,7 +252,7 @@ def divide_by_values(x: Any, values: Any) -> Any:
     """Divide the columns of a matrix by singular values: nan where they are 0 and do not move."""
     divisor = values + np.zeros(shape_of(x)[-2:], plain(values).dtype)
     n = plain(values).shape[-1]
-    if _moves(values):
+    if is_moving(values):
         zero = find_zeros(plain(values)[..., 0, :])[..., None, :]
         return divide(x, divisor, np.broadcast_to(zero, plain(divisor).shape))
     return _divide_known(x, divisor, are_close(plain(divisor), _largest(values), n))
@@ -502,7 +262,7 @@ def divide_by_sums(x: Any, values: Any) -> Any:
     """Divide element i, j of a matrix, whose diagonal is 0, by the sum of two singular values."""
     n = plain(values).shape[-1]
     total = values + swap(values)
-    if _moves(values):
+    if is_moving(values):
         zero = find_zeros(plain(values)[..., 0, :])
         return divide(x, total, zero[..., None, :] & zero[..., :, None])
     total = where(np.eye(n, dtype=bool), 1.0, total)  # where x is 0

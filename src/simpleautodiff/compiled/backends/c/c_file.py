@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from simpleautodiff.compiled.backends.c.c_steps import TYPES, constant_in_c, function_in_c
 from simpleautodiff.compiled.backends.interface import BAD_INDEX, NO_MEMORY
 
-SINGULAR = -3
+SINGULAR_CODE = -3
 _WIDTH = 6  # constants per line
 _HEADERS = {
     "math.h": "",
@@ -22,7 +22,7 @@ _HEADERS = {
 _FAILURES = {
     NO_MEMORY: "there is no memory to work in",
     BAD_INDEX: "an index does not fit its array",
-    SINGULAR: "a matrix is singular, or not positive definite",
+    SINGULAR_CODE: "a matrix is singular, or not positive definite",
 }
 _OTHER_PATH = [
     " *  > 0  no path that was recorded fits these arguments: call the function with such",

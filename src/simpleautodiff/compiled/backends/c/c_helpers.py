@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simpleautodiff.compiled.backends.c.c_file import SINGULAR, CFile
+from simpleautodiff.compiled.backends.c.c_file import SINGULAR_CODE, CFile
 from simpleautodiff.compiled.backends.c.c_special import SPECIAL
 from simpleautodiff.compiled.backends.c.c_steps import TYPES
 
@@ -219,7 +219,7 @@ static int NAME_solve_KIND(const REAL *a, const REAL *b, REAL *x, REAL *lu, int6
     ptrdiff_t i, j, k;
     for (k = 0; k < count; k++, a += n * n, x += n * m) {{
         memcpy(lu, a, (size_t)(n * n) * sizeof *lu);
-        if (!NAME_lu_KIND(lu, order, n)) return {SINGULAR};
+        if (!NAME_lu_KIND(lu, order, n)) return {SINGULAR_CODE};
         for (i = 0; i < n; i++) {{
             for (j = 0; j < m; j++) {{
                 x[i * m + j] = b ? b[(k * n + order[i]) * m + j] : (REAL)(order[i] == j);
@@ -274,7 +274,7 @@ static int NAME_cholesky_KIND(const REAL *a, REAL *l, ptrdiff_t count, ptrdiff_t
                     continue;
                 }}
                 for (k = 0; k < j; k++) rest -= l[i * n + k] * l[j * n + k];
-                if (i == j && !(rest > 0)) return {SINGULAR};
+                if (i == j && !(rest > 0)) return {SINGULAR_CODE};
                 l[i * n + j] = i == j ? (REAL)sqrt(rest) : rest / l[j * n + j];
             }}
         }}
@@ -292,7 +292,7 @@ static int NAME_triangular_KIND(const REAL *a, const REAL *b, REAL *x, ptrdiff_t
     for (; count > 0; count--, a += n * n, x += n * m) {{
         const int solved = is_lower ? NAME_lower_KIND(a, x, n, m, unit)
                                     : NAME_upper_KIND(a, x, n, m, unit);
-        if (!solved) return {SINGULAR};
+        if (!solved) return {SINGULAR_CODE};
     }}
     return 0;
 }}

@@ -24,8 +24,8 @@ from simpleautodiff.compiled.scalar.operations import (
     FLOAT32,
     FLOAT64,
     INT64,
+    OPERATION_TABLE,
     OPERATIONS,
-    TABLE,
 )
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.errors import ValueKindError
@@ -52,7 +52,7 @@ def _operation_opcodes() -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
     shared: dict[str, str] = {}
     for dtype in (FLOAT64, FLOAT32, INT64, BOOL):
-        for row in reversed(TABLE) if dtype == BOOL else TABLE:
+        for row in reversed(OPERATION_TABLE) if dtype == BOOL else OPERATION_TABLE:
             code = row.code(dtype)
             if code is None or row.name in _CONVERSIONS:
                 continue

@@ -5,29 +5,18 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.backends.interface import CallForm
 from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.loop_function import write_loop
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
-from simpleautodiff.compiled.backends.llvm.rolled_entry import (
-    RUN,
-    can_enter,
-    entry_exports,
-    prepare_entry,
-    write_entry,
-)
+from simpleautodiff.compiled.backends.llvm.number_loop import Moves, write_number_loop
+from simpleautodiff.compiled.backends.llvm.rolled_entry import RUN, build_entry, can_enter
 from simpleautodiff.compiled.backends.llvm.scalar_function import write_body
 from simpleautodiff.compiled.backends.llvm.segments import write_segments
 from simpleautodiff.compiled.native import compile as engine
-from simpleautodiff.compiled.rolled.layout import (
-    LOOP,
-    LOOP_WORDS,
-    ArrayBody,
-    MoveBody,
-    RolledLayout,
-    ScalarBody,
-)
+from simpleautodiff.compiled.rolled.bodies import ArrayBody, MoveBody, ScalarBody
+from simpleautodiff.compiled.rolled.layout import LOOP, LOOP_WORDS, RolledLayout
+from simpleautodiff.compiled.rolled.number_loops import LoopBody
 
 REVERSE, MOVING, INSIDE = 8, 9, 10  # indices among the words of a loop
 _HEAD = f"(ptr %block, ptr %words) {ATTRIBUTES}"
@@ -43,13 +32,10 @@ class NativeRolled:
     def __init__(
         self, layout: RolledLayout, precise: bool, form: CallForm | None, lanes: int
     ) -> None:
-        self.has_entry = form is not None and can_enter(layout)
-        entered = form if self.has_entry else None
-        names = [RUN, *(entry_exports() if entered else [])]
-        ir = rolled_module(layout, precise, lanes, entered)
-        self.code = engine.build(ir, level=1, names=names, key=ir)
-        if entered:
-            prepare_entry(layout, self.code)
+        ir = rolled_module(layout, precise, lanes)
+        self.code = engine.build(ir, level=1, names=[RUN], key=ir)
+        has_entry = form is not None and can_enter(layout)
+        self.entry = build_entry(layout, form, lanes, self.code) if has_entry and form else None
         kinds = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
         self._run = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(self.code.address(RUN))
 
@@ -58,38 +44,49 @@ class NativeRolled:
         return int(self._run(block, words + 8 * start, words + 8 * stop))
 
 
-def rolled_module(
-    layout: RolledLayout, precise: bool, lanes: int, form: CallForm | None = None
-) -> str:
+def rolled_module(layout: RolledLayout, precise: bool, lanes: int) -> str:
     """Write all bodies, and the function that calls them as the words say."""
-    module = Module(precise)
-    lengths = [_write(module, k, body, lanes) for k, body in enumerate(layout.bodies)]
-    module.functions.append(_write_run(lengths, layout.has_loops))
-    if layout.has_loops:
+    module, bodies = Module(precise), layout.bodies
+    moves = {
+        k: write_loop(module, body.loop, lanes)
+        for k, body in enumerate(bodies)
+        if isinstance(body, MoveBody)
+    }
+    loops = [body for body in bodies if isinstance(body, LoopBody)]
+    inner = {call.body for loop in loops for call in loop.calls} - {*moves}
+    lengths = {}
+    for k, body in enumerate(bodies):
+        if isinstance(body, ScalarBody):
+            write_body(module, body.kernel, f"kernel{k}", inlined=k in inner)
+        elif isinstance(body, LoopBody):
+            write_number_loop(module, f"kernel{k}", body, bodies, moves, k in inner)
+        if k not in inner:
+            lengths[k] = _write_call(module, k, body, lanes, moves)
+    module.functions.append(_write_run(lengths, layout.words_change))
+    if layout.words_change:
         module.functions += [_write_loop(), _write_advance()]
-    if form is not None:
-        write_entry(module, layout, form, lanes)
     return module.text()
 
 
-def _write(module: Module, number: int, body: Any, lanes: int) -> int:
-    """Write one body; return the number of words of a call."""
+def _write_call(module: Module, number: int, body: Any, lanes: int, moves: Moves) -> int:
+    """Write the call of a body by its words; return how many there are."""
     builder = Builder()
-    if isinstance(body, ScalarBody):
-        write_body(module, body.kernel, f"kernel{number}")
-        count = len(body.kernel.inputs) + len(body.kernel.outputs)
-        args = ", ".join([f"ptr {_address(builder, k)}" for k in range(count)])
-        status = builder.new(f"call i32 @kernel{number}({args})")
-    elif isinstance(body, ArrayBody):
+    if isinstance(body, ArrayBody):
         count = 1 + len(body.memory.table)
         [segment] = write_segments(module, body.tasks, body.memory, lanes, f"body{number}.")
         table = builder.alloca(f"[{count} x ptr]")
         for k in range(count):
             builder.put(table, k, "ptr", _address(builder, k))
         status = builder.new(f"call i32 @{segment}(ptr {table})")
+    elif isinstance(body, MoveBody):
+        count, status = 2, "0"
+        name, slots = moves[number]
+        args = ", ".join([f"ptr {_address(builder, slot)}" for slot in slots])
+        builder.line(f"call void @{name}({args})")
     else:
-        assert isinstance(body, MoveBody)
-        count, status = _write_move(module, builder, body.loop, lanes), "0"
+        count = len(body.operands)
+        args = ", ".join([f"ptr {_address(builder, k)}" for k in range(count)])
+        status = builder.new(f"call i32 @kernel{number}({args})")
     module.functions.append(builder.text(f"internal i32 @call{number}{_HEAD}", f"ret i32 {status}"))
     return 2 + count
 
@@ -98,17 +95,10 @@ def _address(builder: Builder, k: int) -> str:
     return builder.address("%block", builder.get("%words", 2 + k, "i64"))
 
 
-def _write_move(module: Module, builder: Builder, loop: Loop, lanes: int) -> int:
-    name, slots = write_loop(module, loop, lanes)
-    args = ", ".join([f"ptr {_address(builder, slot)}" for slot in slots])
-    builder.line(f"call void @{name}({args})")
-    return 2
-
-
-def _write_run(lengths: list[int], has_loops: bool) -> str:
+def _write_run(lengths: dict[int, int], has_loops: bool) -> str:
     """Write the function that processes the words: a loop around a call of each body."""
     builder = Builder()
-    cases = [*map(str, range(len(lengths))), *(["loop"] if has_loops else [])]
+    cases = [*map(str, lengths), *(["loop"] if has_loops else [])]
     came = ", ".join([f"[%ahead{k}, %good{k}]" for k in cases])
     targets = " ".join([f"i64 {LOOP if k == 'loop' else k}, label %body{k}" for k in cases])
     builder.jump("again")

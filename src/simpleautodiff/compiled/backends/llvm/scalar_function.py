@@ -121,8 +121,16 @@ def body(
     return module.text()
 
 
-def write_body(module: Module, kernel: Kernel, name: str, chunk: int = LLVM_PART_STEPS) -> None:
+def write_body(
+    module: Module,
+    kernel: Kernel,
+    name: str,
+    chunk: int = LLVM_PART_STEPS,
+    inlined: bool = False,
+) -> None:
     """Write a kernel that is called for one set of numbers into a module (see `body`).
+
+    If it is `inlined`, there is no code but that in its callers.
 
     Examples
     --------
@@ -136,7 +144,8 @@ def write_body(module: Module, kernel: Kernel, name: str, chunk: int = LLVM_PART
     parts = split_program(kernel, chunk)
     leaves = [*kernel.inputs, *kernel.outputs]
     pointers = ", ".join([f"ptr noalias %leaf{j}" for j in range(len(leaves))])
-    head = f"define i32 @{name}({pointers}) {ATTRIBUTES} "
+    linkage, how = ("internal ", "alwaysinline ") if inlined else ("", "")
+    head = f"define {linkage}i32 @{name}({pointers}) {how}{ATTRIBUTES} "
     writer = PartBuilder(module, kernel, parts)
     if writer.alone:
         module.functions.append(head + "\n".join(writer.write(parts.parts[0])))
@@ -172,13 +181,35 @@ class PartBuilder(Builder):
             for place in part.places
             if place in parts.slots or place in self.outputs
         }
+        failures = self._check_guards(part, names, then)
         steps(self.module, flat, part.places, names, self.lines, self.width, then)
         if part is parts.parts[-1]:
             for place in self.outputs:
                 if flat.steps[place][0] in ("input", "const"):
                     self.lines += [line.format(names[place]) for line in self._store_lines(place)]
-        result = write_guards(flat, [check[0] for check in part.checks], names, self.lines)
-        return self.body(f"ret i32 {result}")
+        return self.body("ret i32 0", *failures)
+
+    def _check_guards(
+        self, part: Part, names: dict[int, str], then: dict[int, list[str]]
+    ) -> list[str]:
+        """Let guards be checked as soon as they, and all before them, are known.
+
+        The checks are added to what follows steps; the blocks that return after a failure are
+        returned.
+        """
+        order = {place: at for at, place in enumerate(part.places)}
+        latest, failures = -1, []
+        for number, place, expected in part.checks:
+            latest = max(latest, order.get(place, -1))
+            truth = f"%v{place}" if place in order else names[place]
+            ways = (f"good{number}", f"bad{number}")[:: 1 if expected else -1]
+            check = [f"  br i1 {truth}, label %{ways[0]}, label %{ways[1]}", f"good{number}:"]
+            if latest < 0:
+                self.lines += check
+            else:
+                then.setdefault(part.places[latest], []).extend(check)
+            failures += [f"bad{number}:", f"ret i32 {number + 1}"]
+        return failures
 
     def write_all(self, name: str) -> None:
         """Write a function for every part."""
@@ -249,27 +280,6 @@ def number_elements(leaves: Sequence[Leaf]) -> list[tuple[int, int]]:
 
 def _address(name: str, pointer: str, offset: int) -> str:
     return f"  {name} = getelementptr inbounds i8, ptr {pointer}, i64 {offset}"
-
-
-def write_guards(
-    flat: ScalarProgram, guards: Sequence[int], names: dict[int, str], lines: list[str]
-) -> str:
-    """Write code that finds the first of some guards that fails: 1 + its number, or 0.
-
-    Examples
-    --------
-    >>> program, lines = ScalarProgram(), []
-    >>> program.guards = [(program.input("?"), True)]
-    >>> write_guards(program, [0], {0: "%x"}, lines), lines
-    ('%g0', ['  %g0 = select i1 %x, i32 0, i32 1'])
-    """
-    result = "0"
-    for number in reversed(guards):
-        place, expected = flat.guards[number]
-        good, bad = (result, number + 1) if expected else (number + 1, result)
-        lines.append(f"  %g{number} = select i1 {names[place]}, i32 {good}, i32 {bad}")
-        result = f"%g{number}"
-    return result
 
 
 def _calls(module: Module, parts: SplitProgram, name: str, leaves: int) -> list[str]:

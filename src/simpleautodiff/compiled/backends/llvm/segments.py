@@ -28,10 +28,10 @@ from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.lapack import write_factor
 from simpleautodiff.compiled.backends.llvm.loop_function import write_loop
 from simpleautodiff.compiled.backends.llvm.module import Module
+from simpleautodiff.compiled.backends.llvm.scalar_function import STACK_BYTES
 from simpleautodiff.compiled.recording.trace_program import Ref
 
 BODY, CONSTANTS, KEPT = "body", "constants", "kept"
-STACK_BYTES = 1 << 15  # bytes of work memory that may be on the stack
 
 
 def write_segments(

@@ -7,7 +7,7 @@ import importlib.util
 import warnings
 from typing import Any
 
-from simpleautodiff.display.figures.layout.layout import MARGIN, Layout, Point, lay_out
+from simpleautodiff.display.figures.layout.layered_layout import MARGIN, Layout, Point, lay_out
 from simpleautodiff.display.figures.picture import Picture, Vertex
 
 GRAPHVIZ_SIZE = 60  # vertices from which Graphviz is used

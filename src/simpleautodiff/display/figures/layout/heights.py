@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-ROUNDS = 16
+HEIGHT_ROUNDS = 16
 
 
 class Item(NamedTuple):
@@ -45,8 +45,8 @@ def settle(
     y: dict[str, float] = {}
     for column in columns:
         _settle_layer(column, y, [before])
-    for i in range(ROUNDS):
-        last = i >= ROUNDS // 2
+    for i in range(HEIGHT_ROUNDS):
+        last = i >= HEIGHT_ROUNDS // 2
         for column in reversed(columns):
             _settle_layer(column, y, [after, before] if last else [after])
         for column in columns:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Limits:
+class Thresholds:
     """Sizes at which one method takes over from another; the results are the same."""
 
     small: int = 4096  # elements: up to here a copy costs less than locking an array
@@ -18,4 +18,4 @@ class Limits:
     many: int = 1024  # elements: for fewer, one slow NumPy call beats six fast ones
 
 
-LIMITS = Limits()
+THRESHOLDS = Thresholds()

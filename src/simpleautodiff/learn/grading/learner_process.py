@@ -1,7 +1,8 @@
 """The process in which a learner's code runs: within limits, and without the answers.
 
 It is started as a script, with the learner's file and the limits as arguments. It reads one case a
-line and writes one result a line. Of the library it loads `shapes` and `running` alone.
+line and writes one result a line. Of the library it loads `running`, `engine_shapes` and
+`learner_engine` alone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ FORBIDDEN = (  # events of the interpreter that learners' engines have no use fo
     *("os.scandir", "sqlite3.", "tempfile.", "urllib.", "http.", "ftplib.", "smtplib."),
     *("os.setxattr", "webbrowser."),
 )  # fmt: skip
-LIBRARIES = ("simpleautodiff", "jax", "torch", "tensorflow", "autograd", "casadi", "sympy")
+CLOSED_LIBRARIES = ("simpleautodiff", "jax", "torch", "tensorflow", "autograd", "casadi", "sympy")
 
 
 class BudgetError(BaseException):
@@ -60,7 +61,7 @@ def run_safely(run: Any, engine: Any, case: dict[str, Any]) -> dict[str, Any]:
 
 
 def load_tools() -> tuple[ModuleType, ModuleType]:
-    """Load `shapes` and `running` without the library around them, and leave no way to it."""
+    """Load `engine_shapes` and `running` without the library, and leave no way to it."""
     from importlib import import_module
 
     names = ["simpleautodiff", "simpleautodiff.learn", "simpleautodiff.learn.grading"]
@@ -68,7 +69,7 @@ def load_tools() -> tuple[ModuleType, ModuleType]:
         package = ModuleType(name)
         package.__path__ = [folder]
         sys.modules[name] = package
-    shapes = import_module(f"{names[-1]}.shapes")
+    shapes = import_module(f"{names[-1]}.engine_shapes")
     running = import_module(f"{names[-1]}.running")
     for name in [name for name in sys.modules if name.startswith(names[0])]:
         del sys.modules[name]
@@ -121,7 +122,7 @@ def close_doors(allowed: str) -> None:
             if real.startswith((LIBRARY, "/proc")) or not real.startswith((*readable, os.devnull)):
                 refuse(f"reading {path}")
         elif event == "import":
-            if args[0].partition(".")[0] in LIBRARIES:
+            if args[0].partition(".")[0] in CLOSED_LIBRARIES:
                 refuse(f"import {args[0]}")
         elif event.startswith(FORBIDDEN):
             refuse(event)
@@ -157,7 +158,8 @@ def main(path: str, shape: str, names: str, memory: str, seconds: str) -> None:
         engine = shapes.find_engine(vars(module), shape, json.loads(names))
         answer({"abilities": engine.abilities()})
     except BaseException as error:  # SystemExit too: the learner's file may end itself
-        answer({"refused": f"{type(error).__name__}: {error}"[:500]})
+        kind = "" if isinstance(error, shapes.NoEngine) else f"{type(error).__name__}: "
+        answer({"refused": f"{kind}{error}"[:500]})
         return
     for line in questions:
         case = json.loads(line)

@@ -13,12 +13,13 @@ from simpleautodiff.display.figures.figure import figure
 from simpleautodiff.display.trace import trace_formula
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.answers import answer
-from simpleautodiff.learn.grading.diagnosis import Run
+from simpleautodiff.learn.grading.bank import Case
+from simpleautodiff.learn.grading.diagnosis import CaseRun
 from simpleautodiff.learn.grading.mistakes import LIMIT, Mistake
 from simpleautodiff.learn.graphs import Graph, write_step
 from simpleautodiff.program.formula import parse
 
-MOST_DRAWN = 8  # steps: what is larger is no picture to look at
+MOST_STEPS_DRAWN = 8  # steps: what is larger is no picture to look at
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Finding:
     """One misconception: what it is, the smallest run that shows it, and how sure that is."""
 
     mistake: Mistake
-    run: Run | None
+    run: CaseRun | None
     certain: bool = True
     detail: str = ""
     others: tuple[str, ...] = ()  # what would give the same numbers
@@ -38,14 +39,20 @@ class Report:
 
     name: str
     abilities: dict[str, Any]
-    runs: tuple[Run, ...]
+    runs: tuple[CaseRun, ...]
     findings: tuple[Finding, ...]
     task: str = ""
+    skipped: tuple[Case, ...] = ()  # what could not be asked
 
     @property
     def ok(self) -> bool:
         """Whether nothing is wrong; limits, such as depth, are reported and are not wrong."""
-        return all(finding.mistake.kind == LIMIT for finding in self.findings)
+        return not self.wrong
+
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """The names of what was found and is no limit."""
+        return tuple(f.mistake.name for f in self.findings if f.mistake.kind != LIMIT)
 
     @property
     def mistakes(self) -> tuple[str, ...]:
@@ -82,12 +89,12 @@ def write_number(x: Any) -> str:
     return f"{x:.6g}" if isinstance(x, (int, float)) else str(x)
 
 
-def write_headline(run: Run) -> str:
+def write_headline(run: CaseRun) -> str:
     """Say what was asked, what came back and what is right: "x - x: you return 2, right is 0"."""
     asked = _written(run)
     if not run.numbers:
         return f"{asked}: {_outcome(run)}"
-    names = _numbered(run)
+    names = name_numbers(run)
     pairs = zip(names, run.found, run.right, strict=True)
     wrong = [(n, a, b) for n, a, b in pairs if write_number(a) != write_number(b)]
     if not wrong:
@@ -97,14 +104,14 @@ def write_headline(run: Run) -> str:
     return f"{asked}: you return {write_number(yours)} for {name}, right is {write_number(right)}"
 
 
-def _written(run: Run) -> str:
+def _written(run: CaseRun) -> str:
     if run.case.length:
         return run.case.name
     text = str(run.case.graph)
     return text if len(text) < 160 else f"{text[:70]} ... {text[-70:]}"
 
 
-def _outcome(run: Run) -> str:
+def _outcome(run: CaseRun) -> str:
     if "budget" in run.result:
         return f"stopped after {run.case.budget} operations"
     if "error" in run.result:
@@ -112,7 +119,7 @@ def _outcome(run: Run) -> str:
     return "no answer in time" if "timeout" in run.result else "the process ended"
 
 
-def _numbered(run: Run) -> list[str]:
+def name_numbers(run: CaseRun) -> list[str]:
     """Name the numbers of a run as the chain rule writes them."""
     names = ["the value"]
     count = 0
@@ -129,7 +136,7 @@ def _numbered(run: Run) -> list[str]:
     return names
 
 
-def table_rows(run: Run) -> list[tuple[str, str, str, str, bool]]:
+def table_rows(run: CaseRun) -> list[tuple[str, str, str, str, bool]]:
     """Return name, step, our number, theirs, and whether they differ, for the last wrong sweep."""
     if not run.numbers or run.case.length:
         return []
@@ -150,7 +157,7 @@ def table_rows(run: Run) -> list[tuple[str, str, str, str, bool]]:
     return rows
 
 
-def write_table(run: Run) -> str:
+def write_table(run: CaseRun) -> str:
     """Write the sweep with our numbers beside theirs; the rows that differ are marked."""
     rows = table_rows(run)
     if not rows:
@@ -179,7 +186,7 @@ def draw(graph: Graph, format: str = "text") -> str:
     └───┘ └─▶│    │
              └────┘
     """
-    if not graph.steps or "constant" in graph.operations or len(graph.steps) > MOST_DRAWN:
+    if not graph.steps or "constant" in graph.operations or len(graph.steps) > MOST_STEPS_DRAWN:
         return ""
     *before, last = graph.steps
     if last[0] != graph.output:
@@ -194,14 +201,15 @@ def draw(graph: Graph, format: str = "text") -> str:
     return drawn.svg() if format == "svg" else str(drawn)
 
 
-def draw_run(run: Run, format: str = "text") -> str:
+def draw_run(run: CaseRun, format: str = "text") -> str:
     """Draw the graph of a run, unless it is a long chain."""
     return "" if run.case.length else draw(run.case.graph, format)
 
 
 def _paragraphs(finding: Finding) -> list[str]:
     """Return the words about one finding."""
-    says = finding.mistake.says if finding.certain else f"Probably: {finding.mistake.says}"
+    unsure = not finding.certain and finding.mistake.name != "unknown"
+    says = f"Probably: {finding.mistake.says}" if unsure else finding.mistake.says
     lines = [write_headline(finding.run)] if finding.run else [finding.detail]
     same = [f"The same numbers would come from: {', '.join(finding.others)}."]
     return [*lines, says, *(same if finding.others else [])]
@@ -216,8 +224,7 @@ def write_text(report: Report) -> str:
         f"{right} of {len(report.cases)} graphs are right"
     ]
     for number, finding in enumerate(report.findings, 1):
-        kind = "" if finding.mistake.kind == "wrong" else " (a limit)"
-        lines += ["", f"{number}. {finding.mistake.name}{kind}"]
+        lines += ["", f"{number}. {write_title(finding)}"]
         for paragraph in _paragraphs(finding):
             lines.append(
                 textwrap.fill(paragraph, 96, initial_indent="   ", subsequent_indent="   ")
@@ -226,9 +233,25 @@ def write_text(report: Report) -> str:
             for block in (write_table(finding.run), draw_run(finding.run)):
                 lines += ["", textwrap.indent(block, "   ")] if block else []
         lines += ["", f"   Read {finding.mistake.read}"]
-    if not report.findings:
-        lines += ["", "Nothing is wrong."]
+    lines += ["", *textwrap.wrap(write_end(report), 96)] if write_end(report) else []
     return "\n".join(lines)
+
+
+def write_title(finding: Finding) -> str:
+    """Write the name of a finding, and whether it is a limit."""
+    return f"{finding.mistake.name}{' (a limit)' if finding.mistake.kind == LIMIT else ''}"
+
+
+def write_end(report: Report) -> str:
+    """Say that nothing is wrong, and what could not be asked."""
+    if report.findings:
+        return ""
+    known = {*report.abilities["operations"], "constant"}
+    lacks = sorted({op for case in report.skipped for op in case.graph.operations} - known)
+    count = len(report.skipped)
+    because = f": it has no {', '.join(lacks)}" if lacks else ""
+    left_out = f" {count} {'graph was' if count == 1 else 'graphs were'} not asked{because}."
+    return f"Nothing is wrong.{left_out if count else ''}"
 
 
 def to_dict(report: Report) -> dict[str, Any]:
@@ -254,6 +277,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "ok": report.ok,
         "graphs": len(report.cases),
         "right": sum(report.cases.values()),
+        "skipped": [case.name for case in report.skipped],
         "mistakes": list(report.mistakes),
         "findings": findings,
         "cases": report.cases,
@@ -284,7 +308,7 @@ def write_junit(report: Report) -> str:
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
 
 
-STYLE = """
+REPORT_STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem;
        color-scheme: light dark; }
 table { border-collapse: collapse; } td, th { padding: 0.15rem 0.8rem; text-align: right; }
@@ -301,22 +325,21 @@ def write_html(report: Report) -> str:
         f"<p>{right} of {len(report.cases)} graphs are right.</p>",
     ]
     for finding in report.findings:
-        parts.append(f"<h2>{html.escape(finding.mistake.name)}</h2>")
+        parts.append(f"<h2>{html.escape(write_title(finding))}</h2>")
         parts += [f"<p>{html.escape(text)}</p>" for text in _paragraphs(finding)]
         if finding.run is not None:
             parts.append(_html_table(finding.run))
             parts.append(draw_run(finding.run, "svg"))
         parts.append(f"<p>Read {html.escape(finding.mistake.read)}</p>")
-    if not report.findings:
-        parts.append("<p>Nothing is wrong.</p>")
+    parts.append(f"<p>{html.escape(write_end(report))}</p>")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>'
-        f"{html.escape(report.name)}</title><style>{STYLE}</style></head><body>"
+        f"{html.escape(report.name)}</title><style>{REPORT_STYLE}</style></head><body>"
         f"{''.join(parts)}</body></html>"
     )
 
 
-def _html_table(run: Run) -> str:
+def _html_table(run: CaseRun) -> str:
     rows = table_rows(run)
     if not rows:
         return ""

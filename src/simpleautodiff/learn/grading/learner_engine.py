@@ -1,0 +1,284 @@
+"""A learner's engine, used through one interface, whatever its names are.
+
+This file runs in the learner's process too: it imports nothing of the library.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import operator
+from collections.abc import Callable, Mapping
+from numbers import Number
+from typing import Any
+
+VALUE_NAMES = ("value", "data", "val", "v", "primal", "real", "x", "a", "number", "item", "f")
+DERIVATIVE_NAMES = (
+    *("grad", "partial_derivative", "derivative", "adjoint", "bar", "dot", "gradient", "deriv"),
+    *("der", "d", "tangent", "dual", "eps", "dx", "dv", "df", "b", "grad_value", "_grad", "prime"),
+)
+BACKWARD_NAMES = ("backward", "reverse", "backprop", "backpropagate", "reverse_mode", "back")
+FORWARD_NAMES = ("forward", "forward_mode", "forward_sweep")
+GRADIENT_NAMES = (
+    "grad",
+    "gradient",
+    "derivative",
+    "derivatives",
+    "differentiate",
+    "diff",
+    "jacobian",
+)
+INPUT_NAMES = (
+    "input",
+    "var",
+    "variable",
+    "new_var",
+    "new_variable",
+    "leaf",
+    "new",
+    "watch",
+    "track",
+)
+RESET_NAMES = (
+    "zero_grad",
+    "zero_grads",
+    "reset",
+    "reset_grad",
+    "reset_grads",
+    "clear_grads",
+    "clear",
+)
+POSITION_NAMES = ("index", "i", "idx", "id", "position", "pos", "_index", "_id", "_i")
+CLASS_NAMES = ("Node", "Value", "Var", "Variable", "Scalar", "Tensor", "Number", "Dual")
+PYTHON_OPERATORS: dict[str, Callable[..., Any]] = {
+    **{"add": operator.add, "sub": operator.sub, "mul": operator.mul},
+    **{"div": operator.truediv, "pow": operator.pow, "neg": operator.neg, "iadd": operator.iadd},
+}
+DUNDERS = {"div": "__truediv__"}
+SPELLINGS = {
+    **{"sub": ("sub", "subtract", "minus"), "mul": ("mul", "multiply", "times", "prod")},
+    **{"add": ("add", "plus"), "div": ("div", "divide", "truediv"), "neg": ("neg", "negative")},
+    **{"pow": ("pow", "power", "pow_"), "log": ("log", "ln"), "abs": ("abs", "absolute", "abs_")},
+    **{"max": ("maximum", "max", "max_"), "iadd": ("iadd",)},
+}
+
+
+FUNCTIONS_OF_NUMBERS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(math, name) for name in ("sin", "cos", "exp", "log", "sqrt", "tanh")},
+    **{"abs": abs, "max": max, "relu": lambda x: max(x, 0.0)},
+}
+MISSING: Any = object()
+
+
+class NoEngine(Exception):
+    """Nothing in a module looks like an engine."""
+
+
+class UnreadableResult(Exception):
+    """What a sweep returns holds no derivative of any node, as far as can be seen."""
+
+
+def spellings(operation: str) -> tuple[str, ...]:
+    """Return the names that an operation goes by."""
+    return SPELLINGS.get(operation, (operation,))
+
+
+def first(names: tuple[str, ...], holder: Any) -> Any:
+    """Return the first of some attributes that is callable."""
+    for name in names:
+        found = holder.get(name) if isinstance(holder, dict) else getattr(holder, name, None)
+        if callable(found):
+            return found
+    return None
+
+
+class LearnerEngine:
+    """A learner's engine: how nodes are made, swept and read."""
+
+    shape = ""
+    modes: tuple[str, ...] = ()
+    whole_graph = True  # nodes can be held, so any of them can be swept from and read
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        self.namespace, self.names = namespace, names
+        self.functions = {k: v for k, v in namespace.items() if callable(v) and not is_of_math(v)}
+        self.derivative_name = names.get("derivative", "")
+        self.value_name = names.get("value", "")
+        self.sample: Any = None
+
+    # What a shape says. ---------------------------------------------------------------------------
+
+    def make(self, value: Any) -> Any:
+        """Make an input."""
+        raise NotImplementedError
+
+    def make_several(self, values: list[Any]) -> list[Any]:
+        """Make the inputs of one graph."""
+        return [self.make(value) for value in values]
+
+    def start(self) -> None:
+        """Begin a new graph."""
+
+    def sweep(self, mode: str, node: Any) -> Any:
+        """Sweep from a node; return what the engine returns."""
+        raise NotImplementedError
+
+    def reset(self, nodes: list[Any]) -> None:
+        """Do what a user of this shape does between two sweeps."""
+        function = first(RESET_NAMES, self.functions)
+        if function is not None:
+            takes = len(inspect.signature(function).parameters)
+            function(*nodes[-1:] if takes else ())
+
+    # What all shapes share. -----------------------------------------------------------------------
+
+    def apply(self, operation: str, args: list[Any]) -> Any:
+        """Do one operation: by an operator, a function, or a method; on numbers, with numbers."""
+        node = next((arg for arg in args if not isinstance(arg, (int, float))), None)
+        if node is None:
+            return {**PYTHON_OPERATORS, **FUNCTIONS_OF_NUMBERS}[operation](*args)
+        if operation in PYTHON_OPERATORS:
+            dunder = DUNDERS.get(operation, f"__{operation}__")
+            if operation == "iadd":
+                dunder = "__add__"
+            if hasattr(type(node), dunder):
+                return PYTHON_OPERATORS[operation](*args)
+            operation = "add" if operation == "iadd" else operation
+        if operation == "abs" and hasattr(type(node), "__abs__"):
+            return abs(node)
+        named = self.names.get(operation)
+        function = first((named,) if named else spellings(operation), self.functions)
+        if function is not None:
+            return function(*args)
+        method = first(spellings(operation), node)
+        if method is None:
+            raise NotImplementedError(operation)
+        return method(*args[1:]) if args[0] is node else NotImplemented
+
+    def value(self, node: Any) -> Any:
+        """Return the number in a node."""
+        if isinstance(node, (int, float)) or node is None:
+            return node
+        if not self.value_name:
+            self.value_name = next(
+                (n for n in VALUE_NAMES if is_number(getattr(node, n, None))), ""
+            )
+        return to_float(getattr(node, self.value_name, None), self)
+
+    def read(self, result: Any, node: Any) -> Any:
+        """Return the derivative that a sweep found for a node."""
+        if isinstance(node, (int, float)):
+            return 0
+        if holds_derivatives(result, node):
+            found = look_up(result, node)
+            return 0 if found is MISSING else to_float(found, self)
+        if not self.derivative_name:
+            here = [name for name in DERIVATIVE_NAMES if name in attributes(node)]
+            self.derivative_name = next((n for n in here if not callable(getattr(node, n))), "")
+        return to_float(getattr(node, self.derivative_name, None), self)
+
+    def read_all(self, result: Any, nodes: dict[str, Any]) -> dict[str, Any]:
+        """Return the derivative that a sweep found for each node, by name."""
+        found = {name: self.read(result, node) for name, node in nodes.items()}
+        inner = [node for node in nodes.values() if not isinstance(node, (int, float))]
+        held = [node for node in inner if holds_derivatives(result, node)]
+        lost = result and all(look_up(result, node) is MISSING for node in held)
+        if inner and (lost if held else not self.derivative_name):
+            raise UnreadableResult(f"the sweep returns {describe(result)}")
+        return found
+
+    def abilities(self) -> dict[str, Any]:
+        """Find out which operations there are, and whether constants may be operands."""
+        errors: dict[str, str] = {}
+
+        def works(operation: str, *args: Any) -> bool:
+            self.start()
+            made = iter(self.make_several([arg for arg in args if isinstance(arg, float)]))
+            nodes = [next(made) if isinstance(arg, float) else arg for arg in args]
+            try:
+                return self.apply(operation, nodes) is not NotImplemented
+            except NotImplementedError:
+                return False
+            except Exception as error:
+                errors[operation] = f"{type(error).__name__}: {error}"[:200]
+                return False
+
+        two = ("add", "sub", "mul", "div", "max")
+        one = ("neg", "sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")
+        found = [op for op in two if works(op, 0.75, 0.5)]
+        found += [op for op in one if works(op, 0.75)]
+        found += ["pow"] if works("pow", 0.75, 2) else []
+        found += ["iadd"] if "add" in found else []
+        broken = {op: error for op, error in errors.items() if op not in found}
+        constants = any(works(op, 0.75, 2) for op in ("add", "mul", "sub"))
+        self.start()
+        return {
+            **{"broken": broken, "numbers": isinstance(self.make(0.75), (int, float))},
+            **{"shape": self.shape, "modes": list(self.modes), "operations": found},
+            **{"constants": constants, "whole_graph": self.whole_graph},
+        }
+
+
+def position(node: Any) -> int | None:
+    """Return the place of a node on a tape, by an attribute such as `index`."""
+    found = (getattr(node, name, None) for name in POSITION_NAMES)
+    return next((k for k in found if isinstance(k, int) and not isinstance(k, bool)), None)
+
+
+def holds_derivatives(result: Any, node: Any) -> bool:
+    """Tell whether a result is looked up for a node: a mapping, or a list by positions."""
+    return isinstance(result, Mapping) or (
+        isinstance(result, (list, tuple)) and position(node) is not None
+    )
+
+
+def look_up(result: Any, node: Any) -> Any:
+    """Return what a sweep's result holds for a node: by the node, its id() or its position."""
+    place = position(node)
+    if not isinstance(result, Mapping):
+        return result[place] if place is not None and 0 <= place < len(result) else MISSING
+    by_number = all(isinstance(key, int) for key in result)
+    for key in (id(node), place) if by_number else (node, id(node)):
+        try:
+            if key in result:
+                return result[key]
+        except TypeError:  # the engine's nodes cannot be looked up
+            continue
+    return MISSING
+
+
+def describe(result: Any) -> str:
+    """Say what a sweep returned: its type, and that of what is in it."""
+    kind = type(result).__name__
+    if not isinstance(result, (Mapping, list, tuple)) or not result:
+        return f"{kind}, and its nodes have no attribute with a derivative"
+    inner = type(next(iter(result))).__name__
+    held = f"by {inner}" if isinstance(result, Mapping) else f"of {inner}"
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} {held}"
+
+
+def is_of_math(function: Any) -> bool:
+    """Tell whether a function only takes plain numbers: `from math import sin`."""
+    return getattr(function, "__module__", "") in ("math", "cmath", "builtins", "_operator")
+
+
+def attributes(node: Any) -> set[str]:
+    """Return the names of a node's attributes, in slots and properties too."""
+    return set(getattr(node, "__dict__", ())) | set(dir(type(node)))
+
+
+def is_number(x: Any) -> bool:
+    """Tell whether something is a number."""
+    return isinstance(x, Number) and not isinstance(x, bool)
+
+
+def to_float(x: Any, engine: LearnerEngine) -> Any:
+    """Return a number, or the value of a node, as a float; None for anything else."""
+    if x is None or isinstance(x, (bool, str)):
+        return None
+    try:
+        return float(x)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    inner = getattr(x, engine.value_name, None) if engine.value_name else None
+    return to_float(inner, engine) if inner is not None and inner is not x else None

@@ -1,0 +1,61 @@
+"""Seeds of derivatives: each has the structure, shapes and types of what it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import plain
+from simpleautodiff.errors import ArgumentError, short_repr
+from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.values.functions import check_value, is_complex
+from simpleautodiff.values.other_arrays import is_foreign, wrap_foreign
+from simpleautodiff.values.pytree import flatten, is_not_number, matching_leaves
+
+
+def match_leaves(tree: Any, like: Any, what: str) -> list[Any]:
+    """Return the leaves of a seed; refuse one without the structure and the shapes of `like`."""
+    pairs = zip(matching_leaves(tree, like, what), flatten(like)[0], strict=True)
+    numbers = [(leaf, model) for leaf, model in pairs if not is_not_number(model)]
+    leaves = [check_value(leaf, what) for leaf, _ in numbers]
+    models = [wrap_foreign(model) if is_foreign(model) else model for _, model in numbers]
+    for leaf, model in zip(leaves, models, strict=True):
+        if shape_of(leaf) != shape_of(model):
+            raise ArgumentError(
+                f"{what} must have the shape {shape_of(model)}, but has {shape_of(leaf)}"
+            )
+    return [_match_kind(leaf, model, what) for leaf, model in zip(leaves, models, strict=True)]
+
+
+def _match_kind(number: Any, like: Any, what: str) -> Any:
+    """Convert one number of a seed to the type of the value it belongs to; a real one is real."""
+    inner, model = plain(number), plain(like)
+    if is_complex(inner) and not is_complex(model):
+        raise ArgumentError(
+            f"{what}: {short_repr(number)} is complex, and what it belongs to, {short_repr(like)}, "
+            "is real. Pass a real number, or make the other one complex: x + 0j"
+        )
+    if isinstance(number, (np.number, bool)):
+        dtype = getattr(model, "dtype", None)
+        kind = dtype.type if isinstance(dtype, np.dtype) else type(model)
+        return kind(number) if issubclass(kind, (float, complex, np.inexact)) else number
+    return number + 0j if is_complex(model) and not is_complex(inner) else number
+
+
+def check_tuples(name: str, primals: Any, tangents: Any) -> None:
+    """Refuse arguments and tangents that are not tuples."""
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise ArgumentError(
+            f"{name} takes tuples: {name}(f, (x, y), (dx, dy)); got primals {primals!r} "
+            f"and tangents {tangents!r}"
+        )
+
+
+def copy_if_shared(derivative: Any, given: Sequence[Any]) -> Any:
+    """Copy a derivative if it is one of the `given` arrays, or a view of one."""
+    if not isinstance(derivative, np.ndarray):
+        return derivative
+    shared = derivative.base is not None or any(derivative is array for array in given)
+    return derivative.copy() if shared else derivative
