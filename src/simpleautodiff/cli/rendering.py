@@ -212,7 +212,8 @@ def _latex(shown: RecordedProblem) -> str:
         title = table.title.replace("_", r"\_")
         parts.append(f"\\paragraph{{{title}}}\n\\mbox{{}}\\nopagebreak\n\n{table.to('latex')}")
     head, _, drawing = _draw(shown.figure(), "tikz").rpartition(r"\begin{document}")
-    setup = [line for line in head.splitlines() if not line.startswith(r"\documentclass")]
+    own = (r"\documentclass", r"\usepackage")  # the document has its own
+    setup = [line for line in head.splitlines() if not line.startswith(own)]
     drawing = drawing.replace(r"\end{document}", "").strip()
     graph = f"\\noindent\\resizebox{{\\linewidth}}{{!}}{{%\n{drawing}}}"
     return LATEX.format(
@@ -270,7 +271,11 @@ def _graph(program: ad.Program) -> dict[str, Any]:
 
 
 def source(problem: Problem, wrt: str, order: int, mode: str | None, format: str) -> str:
-    """Return the derivative as a program: Python, or LaTeX."""
+    """Return the derivative as a program, Python or LaTeX: the gradient, if no input is named."""
+    if not wrt and mode != "forward" and order == 1:
+        everything = tuple(range(len(problem.names))) if len(problem.names) > 1 else 0
+        return str(write_source(grad(problem.function, everything), *problem.values).to(format))
+    wrt = wrt or problem.names[0]
     index = problem.index(wrt)
     if mode == "forward":
         return str(
