@@ -26,13 +26,19 @@ def potential(x0: Any, x1: Any, w: Any) -> Any:
 def energy(inner: str, w: Any) -> Any:
     """Return the square of the place where the particle comes down."""
     slope = MODES[inner](potential, (0, 1))
-    x0, x1, v0, v1 = 0.0, 8.0, 0.75, 0.0
-    while True:
+
+    def is_up(state: Any) -> Any:
+        _, x1, _, v1 = state
+        return x1 + STEP * v1 > 0
+
+    def move(state: Any) -> Any:
+        x0, x1, v0, v1 = state
         a0, a1 = slope(x0, x1, w)
-        x0, x1 = x0 + STEP * v0, x1 + STEP * v1
-        if x1 <= 0:
-            return (x0 - x1 / v1 * v0) ** 2
-        v0, v1 = v0 - STEP * a0, v1 - STEP * a1
+        return x0 + STEP * v0, x1 + STEP * v1, v0 - STEP * a0, v1 - STEP * a1
+
+    x0, x1, v0, v1 = ad.while_loop(is_up, move, (0.0, 8.0, 0.75, 0.0))
+    x0, x1 = x0 + STEP * v0, x1 + STEP * v1
+    return (x0 - x1 / v1 * v0) ** 2
 
 
 def steer(outer: str, inner: str) -> Callable[[float], float]:

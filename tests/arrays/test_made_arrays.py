@@ -326,6 +326,51 @@ DISTRIBUTIONS = {
     "truncnorm.ppf": lambda x: scipy.stats.truncnorm.ppf(0.3, -x[0], x[1]),
     "chi.ppf": lambda x: scipy.stats.chi.ppf(x[0] / 2, x[1]),
     "skewnorm.cdf": lambda x: scipy.stats.skewnorm.cdf(x[0], x[1]),
+    "skewnorm.ppf": lambda x: scipy.stats.skewnorm.ppf(x[0] / 2, x[1]),
+    "skewnorm.isf": lambda x: scipy.stats.skewnorm.isf(x[0] / 2, -x[1], loc=x[0], scale=x[1]),
+    "invgauss.ppf": lambda x: np.sum(scipy.stats.invgauss.ppf(x / 2, x[1], scale=x[0])),
+    "invgauss.isf": lambda x: np.sum(scipy.stats.invgauss.isf(x / 2, x[1])),
+    "wald.ppf": lambda x: scipy.stats.wald.ppf(x[0] / 2, scale=x[1]),
+    "exponnorm.ppf": lambda x: scipy.stats.exponnorm.ppf(x[0] / 2, x[1]),
+    "exponnorm.isf": lambda x: scipy.stats.exponnorm.isf(x[0] / 2, x[1]),
+    "foldnorm.ppf": lambda x: np.sum(scipy.stats.foldnorm.ppf(x / 2, x[1], loc=x[0])),
+    "recipinvgauss.ppf": lambda x: scipy.stats.recipinvgauss.ppf(x[0] / 2, x[1]),
+    "cosine.cdf": lambda x: np.sum(scipy.stats.cosine.cdf(x)),
+    "cosine.ppf": lambda x: np.sum(scipy.stats.cosine.ppf(x / 2, scale=x[1])),
+    "cosine.isf": lambda x: np.sum(scipy.stats.cosine.isf(x / 2)),
+    "kstwobign.cdf": lambda x: np.sum(scipy.stats.kstwobign.cdf(x)),
+    "kstwobign.pdf": lambda x: np.sum(scipy.stats.kstwobign.pdf(x)),
+    "kstwobign.ppf": lambda x: np.sum(scipy.stats.kstwobign.ppf(x / 2)),
+    "kstwobign.isf": lambda x: np.sum(scipy.stats.kstwobign.isf(x / 2)),
+    "ncx2.cdf": lambda x: scipy.stats.ncx2.cdf(x[0], 3.0, x[1]),
+    "ncx2.sf": lambda x: scipy.stats.ncx2.sf(x[0], 3.0, x[1]),
+    "ncx2.pdf": lambda x: scipy.stats.ncx2.pdf(x[0], 3.0, x[1]),
+    "ncx2.ppf": lambda x: scipy.stats.ncx2.ppf(x[0] / 2, 3.0, x[1]),
+    "ncx2.isf": lambda x: scipy.stats.ncx2.isf(x[0] / 2, 3.0, x[1], scale=x[1]),
+    "ncf.cdf": lambda x: scipy.stats.ncf.cdf(x[0], 5.0, 7.0, x[1]),
+    "ncf.sf": lambda x: scipy.stats.ncf.sf(x[0], 5.0, 7.0, x[1]),
+    "ncf.pdf": lambda x: scipy.stats.ncf.pdf(x[0], 5.0, 7.0, x[1]),
+    "ncf.ppf": lambda x: scipy.stats.ncf.ppf(x[0] / 2, 5.0, 7.0, x[1]),
+    "ncf.isf": lambda x: scipy.stats.ncf.isf(x[0] / 2, 5.0, 7.0, x[1]),
+    "nct.cdf": lambda x: scipy.stats.nct.cdf(x[0], 5.0, x[1]),
+    "nct.cdf of few": lambda x: scipy.stats.nct.cdf(x[0], 0.8, x[1]),
+    "nct.sf": lambda x: scipy.stats.nct.sf(x[0], 5.0, x[1]),
+    "nct.pdf": lambda x: scipy.stats.nct.pdf(x[0], 5.0, x[1]),
+    "nct.ppf": lambda x: scipy.stats.nct.ppf(x[0] / 2, 5.0, x[1]),
+    "nct.isf": lambda x: scipy.stats.nct.isf(x[0] / 2, 5.0, x[1]),
+    "rice.cdf": lambda x: scipy.stats.rice.cdf(x[0], x[1]),
+    "rice.ppf": lambda x: scipy.stats.rice.ppf(x[0] / 2, x[1]),
+    "tukeylambda.cdf": lambda x: scipy.stats.tukeylambda.cdf(x[0], x[1] - 1.2),
+    "tukeylambda.pdf": lambda x: scipy.stats.tukeylambda.pdf(x[0], x[1] - 1.2),
+    "pearson3.cdf": lambda x: scipy.stats.pearson3.cdf(x[0], x[1]),
+    "pearson3.ppf": lambda x: scipy.stats.pearson3.ppf(x[0] / 2, x[1]),
+    "pearson3.isf": lambda x: scipy.stats.pearson3.isf(x[0] / 2, -x[1], scale=x[1]),
+    "pearson3.logpdf": lambda x: scipy.stats.pearson3.logpdf(x[0], -x[1]),
+    "pearson3.sf": lambda x: np.sum(scipy.stats.pearson3.sf([x[0], 9.0], -x[1])),
+    "vonmises.cdf": lambda x: scipy.stats.vonmises.cdf(x[0], 1.5, loc=x[1] / 9),
+    "vonmises.ppf": lambda x: scipy.stats.vonmises.ppf(x[0] / 2, 1.5, scale=x[1]),
+    "norminvgauss.cdf": lambda x: scipy.stats.norminvgauss.cdf(x[0], 1.5, 0.4, scale=x[1]),
+    "norminvgauss.isf": lambda x: scipy.stats.norminvgauss.isf(x[0] / 2, 1.5, 0.4, loc=x[1]),
     "binom.cdf": lambda x: np.sum(scipy.stats.binom.cdf(3, 7, x / 2)),
     "nbinom.sf": lambda x: np.sum(scipy.stats.nbinom.sf(3, 4, x / 2)),
     "multivariate_normal.entropy": lambda x: scipy.stats.multivariate_normal.entropy(
@@ -365,6 +410,89 @@ def test_functions_that_scipy_writes_with_numpy(f):
     value, gradient = ad.value_and_grad(f)(P)
     assert value == pytest.approx(f(P), rel=1e-14)
     np.testing.assert_allclose(gradient, differences(f, P), rtol=1e-8, atol=1e-10)
+
+
+QUANTILES = {
+    "exponnorm": (1.5,),
+    "skewnorm": (2.0,),
+    "ncx2": (3.0, 1.2),
+    "rice": (1.2,),
+    "kstwobign": (),
+}
+
+
+@pytest.mark.parametrize(("name", "shapes"), QUANTILES.items(), ids=QUANTILES)
+@pytest.mark.parametrize("method", ["ppf", "isf"])
+def test_higher_derivatives_of_quantiles(name, shapes, method):
+    """If F(x) = q, the derivatives of x are 1/f, -f′/f³, (3f′² - f f″)/f⁵."""
+    law = getattr(scipy.stats, name)
+    f = lambda q: getattr(law, method)(q, *shapes)
+    x = f(0.3)
+    density = lambda t: law.pdf(t, *shapes)
+    height, slope, bend = density(x), ad.derivative(density, 1)(x), ad.derivative(density, 2)(x)
+    sign = 1 if method == "ppf" else -1
+    expected = [
+        *(sign / height, -slope / height**3),
+        sign * (3 * slope**2 - height * bend) / height**5,
+    ]
+    found = [ad.derivative(f, n)(0.3) for n in (1, 2, 3)]
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    assert ad.grad(ad.grad(f))(0.3) == pytest.approx(expected[1], rel=1e-8)
+    q = np.array([0.2, 0.3, 0.9])
+    each = [ad.grad(f)(one) for one in q]
+    np.testing.assert_allclose(ad.grad(lambda q: np.sum(f(q)))(q), each, rtol=1e-12)
+    assert ad.jit(ad.grad(f))(0.3) == pytest.approx(expected[0], rel=1e-8)
+
+
+def test_pearsons_distribution_of_a_small_skew():
+    law = scipy.stats.pearson3
+    for skew in (0.0, 1e-6, -1e-3, 0.01):
+        slope = ad.grad(lambda x, skew=skew: law.cdf(x, skew))(0.7)
+        assert slope == pytest.approx(law.pdf(0.7, skew), rel=1e-8)
+    # F(x) = Φ - φ ((x² - 1) s/6 + (x³ - 3x) s²/16 + (x⁵ - 10x³ + 15x) s²/72 + ...)
+    x, skew = 0.7, 0.005
+    more = (x**3 - 3 * x) / 8 + (x**5 - 10 * x**3 + 15 * x) / 36
+    expected = -scipy.stats.norm.pdf(x) * ((x**2 - 1) / 6 + skew * more)
+    assert ad.grad(lambda s: law.cdf(x, s))(skew) == pytest.approx(expected, rel=2e-4)
+    with pytest.raises(ad.DomainError, match=r"a skew of at least 0\.005"):
+        ad.grad(lambda s: law.cdf(x, s))(0.001)
+
+
+def test_a_distribution_of_ones_own_has_quantiles():
+    class Arch(scipy.stats.rv_continuous):
+        def _pdf(self, x, a):
+            return a * x ** (a - 1)
+
+    arch = Arch(a=0.0, b=1.0, name="arch")  # F(x) = xᵃ
+    assert ad.grad(lambda x: arch.cdf(x, 3.0))(0.4) == pytest.approx(3 * 0.4**2, rel=1e-12)
+    slope = 0.3 ** (1 / 3 - 1) / 3
+    assert ad.grad(lambda q: arch.ppf(q, 3.0))(0.3) == pytest.approx(slope, rel=1e-8)
+    with pytest.raises(ad.RuleError, match=r"not in its shape parameters.*plug\.quad"):
+        ad.grad(lambda a: arch.cdf(0.4, a))(3.0)
+
+
+def test_a_quantile_needs_a_density():
+    class Arch(scipy.stats.rv_continuous):
+        def _cdf(self, x):
+            return x**3
+
+    with pytest.raises(ad.RuleError, match="method _pdf"):
+        ad.grad(Arch(a=0.0, b=1.0, name="arch").ppf)(0.3)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: scipy.stats.ncx2.cdf(1.3, x[0], 2.0),
+        lambda x: scipy.stats.ncf.ppf(0.3, x[0], 3.0, 1.0),
+        lambda x: scipy.stats.nct.cdf(0.3, x[0], 1.0),
+        lambda x: scipy.stats.vonmises.cdf(0.3, x[0]),
+        lambda x: scipy.stats.norminvgauss.ppf(0.3, x[0], 0.1),
+    ],
+)
+def test_parameters_without_a_closed_form_are_refused(call):
+    with pytest.raises(ad.RuleError, match=r"node\.value is one"):
+        ad.grad(call)(X)
 
 
 @pytest.mark.parametrize(

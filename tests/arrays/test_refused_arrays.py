@@ -373,3 +373,29 @@ def test_a_shape_that_does_not_fit_is_named():
         ad.ArgumentError, match=r"reshape of (arrays of )?shape \(3,\): cannot reshape"
     ):
         ad.grad(lambda x: x.reshape(2, 2)[0, 0])(np.ones(3))
+
+
+class Model:
+    matrix = A
+
+
+@pytest.mark.parametrize(
+    ("f", "advice"),
+    [
+        (lambda x: A.dot(x), r"A\.dot is a method.*Write A @ x or np\.dot\(A, x\)"),
+        (lambda x: (A + 1.0).dot(x - 1.0), r"Write \(A \+ 1\.0\) @ \(x - 1\.0\) or np\.dot\("),
+        (lambda x: Model().matrix.T.dot(x), r"Write Model\(\)\.matrix\.T @ x or"),
+        (lambda x: A.dot([x[0], x[1]]), r"Write A @ \[x\[0\], x\[1\]\]"),
+        (lambda x: A[0].searchsorted(x), r"Write np\.searchsorted\(A\[0\], x\)"),
+    ],
+)
+def test_methods_of_plain_arrays_are_refused_with_what_to_write(f, advice):
+    with pytest.raises(ad.LostDerivativeError, match=f"{advice}.*{HERE}"):
+        ad.jacobian(f)(np.ones(2))
+
+
+def test_what_is_advised_for_the_product_of_a_plain_array_works():
+    x = np.array([0.3, 1.2])
+    for f in (lambda x: A @ x, lambda x: np.dot(A, x), lambda x: (A + 1.0) @ (x - 1.0)):
+        np.testing.assert_array_equal(ad.jacobian(f)(x).shape, A.shape)
+    np.testing.assert_array_equal(ad.jacobian(lambda x: np.dot(A, x))(x), A)

@@ -184,6 +184,21 @@ ARBITRARY = {
 }
 
 
+@pytest.mark.parametrize("inner", ["forward", "reverse"])
+def test_a_function_of_a_derivative_at_repeated_values(inner):
+    """At c 1 the first derivative of expm along E is eᶜ E, and the second eᶜ (E F + F E) / 2."""
+    expm, f, c = by_eigh(np.exp), symmetric(F), 0.3
+    slope = {
+        "forward": lambda a: ad.jvp(expm, (a,), (E,))[1][0, 1],
+        "reverse": lambda a: np.sum(ad.grad(lambda a: expm(a)[0, 1])(a) * E),
+    }[inner]
+    function = lambda a: np.exp(slope(a))
+    expected = np.exp(c + np.exp(c) * E[0, 1]) * ((E @ f + f @ E) / 2)[0, 1]
+    at = c * np.eye(3)
+    assert ad.jvp(function, (at,), (f,))[1] == pytest.approx(expected, rel=1e-12)
+    assert np.sum(ad.grad(function)(at) * f) == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("at", [np.eye(3), matrix(Q, (1.0, 1.0, 1.0)), np.zeros((3, 3))])
 @pytest.mark.parametrize("name", ARBITRARY)
 def test_what_depends_on_the_vectors_has_no_derivative(name, at):

@@ -1,13 +1,15 @@
 """Loops recorded by one step: they give what the plain function gives, in every mode."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.compiled.backends.llvm.rolled_module import rolled_module
-from simpleautodiff.compiled.jit_function import Options, record_program
 from simpleautodiff.compiled.loops.expand import expand_loops, has_loops
 from simpleautodiff.compiled.loops.recorder import LOOPS
+from simpleautodiff.compiled.record_function import Options, record_program
 from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.roll_loops import roll_loops
@@ -299,6 +301,55 @@ def test_one_path_serves_every_number_of_steps_of_a_while():
         for a in (2.0, 2.0, 1.0001, 50.0, 3e3, 1e4):
             assert jitted(a) == pytest.approx(g(a), rel=1e-12)
         assert len(next(iter(jitted.function.known.values())).paths()) == 1
+
+
+def test_what_a_step_says_of_the_next_one_is_not_overwritten():
+    def f(x, u):  # the swapped values need memory of their own at the end of a step
+        far = lambda s: abs(s[1] - s[0]) > 0.02 * x
+        return ad.while_loop(far, lambda s: (s[1], np.cos(s[1] + x * u[0])), (0.0, x))[1]
+
+    jitted = ad.jit(f, tier="optimised")
+    for x in (0.9, 0.9, 0.3, 0.5, 0.7):
+        assert jitted(x, U) == pytest.approx(f(x, U), rel=1e-14)
+
+
+@pytest.mark.parametrize("mode", ["value", "grad", "reverse of reverse"])
+def test_both_of_two_nested_loops_stay_loops(mode):
+    jitted = ad.jit(MODES[mode](LOOPING["loops_in_loops"]), tier="optimised")
+    jitted(X, U)
+    [found] = jitted.function.known.values()
+    loops = [line for line in found.root.recorded.lines if line.name == "loop"]
+    assert 0 < len(loops) < 9  # however many steps the outer one has
+    assert "step by step" not in jitted.explain()
+
+
+def test_why_a_loop_is_recorded_step_by_step_is_told():
+    table = [1.0, 2.0, 3.0]
+    jitted = ad.jit(
+        lambda x: ad.fori_loop(0, 3, lambda i, v: v * table[i] + x, x), tier="optimised"
+    )
+    assert jitted(2.0) == ((2 * 1 + 2) * 2 + 2) * 3 + 2
+    assert "a loop is recorded step by step: an integer by which" in jitted.explain()
+
+
+@pytest.mark.parametrize("mode", ["value", "grad", "reverse of reverse"])
+def test_python_calls_the_code_of_loops_directly(mode):
+    g = MODES[mode](LOOPING["one_after_the_other"])
+    jitted = ad.jit(g, tier="optimised")
+    for _ in range(2):  # the second call compares the program with the function
+        jitted(X, U)
+    [found] = jitted.function.known.values()
+    assert found.root.program.entry is not None
+    before = found.calls
+    expected = {x: g(x, U) for x in (0.4, 0.6, 0.7)}
+
+    def call(x):  # the words of a loop change while it runs: every thread has its own
+        for _ in range(50):
+            agree(jitted(x, U), expected[x])
+
+    with ThreadPoolExecutor(3) as threads:
+        list(threads.map(call, expected))
+    assert found.calls == before
 
 
 def test_more_steps_than_there_is_room_for_are_another_path():

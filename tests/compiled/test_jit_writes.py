@@ -111,6 +111,47 @@ def test_writes_to_matrices(f, shape):
     agree(ad.jacobian(f), x[:, :9][:5], rtol=1e-11)
 
 
+def write_one(x, i):
+    x = x * 1.0
+    x[i[0]] = x[3] * x[4]
+    x[i[1] // 3, 1] *= 2
+    x[i[0] - 1, i[2] % 2] = 5.0
+    return x * 2
+
+
+def write_at_the_extremes(x, i):
+    x = x * 2.0
+    x[np.argmax(x[:, 1])] = x[0] ** 2
+    x[np.argmin(x[:, 0]), 1] = 7.0
+    return x * x
+
+
+def write_several(x, i):
+    y = np.zeros_like(x)
+    y[i, i % 2] = x[:5, 0] * x[i, 1]
+    y[i] *= x[2]
+    return y + x
+
+
+@pytest.mark.parametrize("n", [9, 333])
+@pytest.mark.parametrize("f", [write_one, write_at_the_extremes, write_several])
+def test_writes_where_computed_indices_say(f, n):
+    i, x = np.array([4, -2, 1, 0, 3]), draw(n, 2)
+    gradient = ad.value_and_grad(lambda x, i: np.sum(np.sin(f(x, i)) * x))
+    for program in (agree(f, x, i), agree(gradient, x, i, rtol=1e-11)):
+        assert not any(line.startswith("NumPy: set_item") for line in program.explain())
+        assert f is write_several or not uses(program, "NumPy")
+
+
+def test_a_written_index_that_does_not_fit_is_refused():
+    jitted = ad.jit(lambda x, i: np.sum(write_several(x, i)), tier="optimised")
+    x = draw(300, 2)
+    for _ in range(3):
+        jitted(x, np.array([4, -2, 1, 0, 3]))
+    with pytest.raises(IndexError):
+        jitted(x, np.array([4, -2, 1, 300, 3]))
+
+
 def test_against_jax():
     def diffuse(u):
         for _ in range(3):

@@ -60,6 +60,7 @@ MORE = {  # rows that no function of NumPy meets
 }
 ORDERS = {  # of rows whose first arguments are whole numbers
     **{name: [(1, 2, 3)] for name in ("expn", "gammainc_derivative", "zeta_derivative")},
+    "kolmogorov_derivative": [(1, 2, 3)],
     "sph_harm_y": [(1, 2), (0, 1)],
     "betainc_derivative": [(0, 1), (1,)],
     "hyp1f1_derivative": [(0, 1), (1,), (0,)],

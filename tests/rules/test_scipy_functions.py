@@ -10,7 +10,7 @@ from mpmath import mp, mpf
 
 import simpleautodiff as ad
 from simpleautodiff.rules import TABLE
-from simpleautodiff.rules.scalar import bessel, incomplete, information, probability
+from simpleautodiff.rules.scalar import bessel, incomplete, information, noncentral, probability
 
 # The functions of scipy.special against mpmath. ---------------------------------------------------
 
@@ -86,6 +86,59 @@ def fdtr(m, n, x):
 
 def binomial_cdf(k, n, p):
     return mp.fsum(mp.binomial(n, j) * p**j * (1 - p) ** (n - j) for j in range(int(k) + 1))
+
+
+def poisson_mixture(nc, member):
+    """Add up the members of a mixture with Poisson's probabilities of mean nc/2."""
+    return mp.exp(-nc / 2) * mp.fsum((nc / 2) ** j / mp.factorial(j) * member(j) for j in range(25))
+
+
+def chndtr(x, df, nc):
+    return poisson_mixture(nc, lambda j: lower_gamma(df / 2 + j, x / 2))
+
+
+def ncfdtr(m, n, nc, x):
+    return poisson_mixture(nc, lambda j: lower_beta(m / 2 + j, n / 2, m * x / (m * x + n)))
+
+
+def ncx2_density(x, df, nc):
+    half = lambda j: df / 2 + j - 1
+    return poisson_mixture(
+        nc, lambda j: (x / 2) ** half(j) * mp.exp(-x / 2) / mp.gamma(half(j) + 1) / 2
+    )
+
+
+def ncf_density(m, n, nc, x):
+    member = lambda a: (m * x / n) ** (a - 1) * (1 + m * x / n) ** (-a - n / 2) * m / n
+    return poisson_mixture(nc, lambda j: member(m / 2 + j) / mp.beta(m / 2 + j, n / 2))
+
+
+def nct_density(df, nc, t):
+    """By parabolic cylinder functions, which are Hermite's functions of negative order."""
+    root = mp.sqrt(df + t * t)
+    height = 2 * (df / 2) ** (df / 2) / mp.gamma(df / 2) * mp.gamma(df + 1) / root ** (df + 1)
+    z = -nc * t / root
+    cylinder = mp.exp(z * z / 4 - nc * nc / 2) * mp.pcfd(-df - 1, z)
+    return height * cylinder / mp.sqrt(2 * mp.pi)
+
+
+def nctdtr(df, nc, t):
+    if t < 0:
+        return 1 - nctdtr(df, -nc, -t)
+    half, y = mpf(1) / 2, t * t / (t * t + df)
+    even = poisson_mixture(nc * nc, lambda j: lower_beta(j + half, df / 2, y))
+    ratio = lambda j: mp.factorial(j) / mp.gamma(j + 3 * half)
+    odd = poisson_mixture(nc * nc, lambda j: ratio(j) * lower_beta(j + 1, df / 2, y))
+    return ndtr(-nc) + (even + nc / mp.sqrt(2) * odd) / 2
+
+
+def tklmbda(x, lam):
+    start = mpf(float(sps.tklmbda(float(x), float(lam))))
+    return mp.findroot(lambda p: boxcox(p, lam) - boxcox(1 - p, lam) - x, start)
+
+
+def kolmogorov(x):
+    return 2 * mp.fsum((-1) ** (k - 1) * mp.exp(-2 * (k * x) ** 2) for k in range(1, 40))
 
 
 def invert(f, name):
@@ -208,6 +261,12 @@ REFERENCES = {  # the name in scipy.special: mpmath's function, and points
     "bdtrc": (lambda k, n, p: 1 - binomial_cdf(k, n, p), [(2.0, 7, 0.3), (0.0, 4, 0.9)]),
     "nbdtr": (lambda k, n, p: lower_beta(n, k + 1, p), [(2, 7.0, 0.3), (4, 3.0, 0.8)]),
     "nbdtrc": (lambda k, n, p: 1 - lower_beta(n, k + 1, p), [(2, 7.0, 0.3), (4, 3.0, 0.8)]),
+    "chndtr": (chndtr, [(3.0, 2.5, 1.2), (0.4, 0.7, 1.0)]),
+    "ncfdtr": (ncfdtr, [(3.0, 7.0, 1.5, 0.8), (5.0, 3.0, 0.3, 0.2)]),
+    "nctdtr": (nctdtr, [(6.0, 0.7, 1.1), (9.0, -1.2, -0.4)]),
+    "tklmbda": (tklmbda, [(0.4, 0.3), (-1.1, 0.5), (2.0, -0.7), (0.3, 2.5)]),
+    "kolmogorov": (kolmogorov, numbers(0.4, 0.79, 0.81, 1.3, 2.7)),
+    "kolmogi": (invert(kolmogorov, "kolmogi"), numbers(0.02, 0.999, 0.6)),
     "ndtri_exp": (lambda x: ndtri(mp.exp(x)), numbers(-40.0, -2.0, -0.1)),
     "owens_t": (
         lambda h, a: mp.quad(
@@ -280,7 +339,8 @@ CONSTANT = {  # the positions of orders and shapes, in which there is no derivat
     **dict.fromkeys(["jv", "yv", "yn", "iv", "kv", "kn", "ive", "kve", "expn"], (0,)),
     **dict.fromkeys(["pdtr", "pdtrc", "pdtri", "hyp0f1", "polygamma"], (0,)),
     **dict.fromkeys(["hyperu", "bdtr", "bdtrc"], (0, 1)),
-    **{"nbdtr": (0,), "nbdtrc": (0,), "multigammaln": (1,)},
+    **{"nbdtr": (0,), "nbdtrc": (0,), "multigammaln": (1,), "chndtr": (1,)},
+    **{"ncfdtr": (0, 1), "nctdtr": (0,)},
 }
 LOOSE = {"hyperu": 1e-8, "hyp2f1": 1e-9}
 NEAR_AN_EDGE = {"logit", "pseudo_huber", "kl_div", "exprel", "spence", "rgamma", "boxcox"}
@@ -383,7 +443,7 @@ def test_mixed_derivative(name, point):
 
 WRAPPINGS = {
     wrapping.primitive.name: wrapping
-    for module in (bessel, incomplete, information, probability)
+    for module in (bessel, incomplete, information, noncentral, probability)
     for wrapping in vars(module).values()
     if hasattr(wrapping, "primitive")
 }
@@ -392,6 +452,22 @@ WRAPPINGS = {
 
 ROWS = {name: row for name, row in TABLE.items() if row.floats}
 POINTS = {  # rows that are no function of scipy.special
+    "ncx2_density": (
+        ncx2_density,
+        [(3.0, 2.5, 1.2), (9.0, 4.0, 1.5)],
+    ),
+    "ncf_density": (
+        ncf_density,
+        [(3.0, 7.0, 1.5, 0.8), (2.0, 5.5, 1.0, 2.5)],
+    ),
+    "nct_density": (
+        nct_density,
+        [(6.0, 0.7, 1.1), (12.0, 2.0, 0.5)],
+    ),
+    "kolmogorov_derivative": (
+        lambda n, x: mp.diff(kolmogorov, x, n),
+        [(1, 0.4), (2, 0.7), (1, 1.3), (3, 0.9)],
+    ),
     "limited_df": (lambda x: +x, numbers(0.5, 3.0, 1e4)),
     "sici_s": (mp.si, numbers(-2.0, 0.0, 1.3, 40.0)),
     "sici_c": (mp.ci, numbers(0.2, 1.3, 40.0)),
@@ -444,8 +520,9 @@ POINTS = {  # rows that are no function of scipy.special
 ORDERS_OF = {  # rows that are derivatives: how many of their first arguments are orders
     **{"erfcx_derivative": 1, "polygamma_step": 1, "gammainc_derivative": 1, "airy": 1},
     **{"betainc_derivative": 2, "hyp1f1_derivative": 3, "hyp2f1_derivative": 4},
-    "zeta_derivative": 1,
+    **{"zeta_derivative": 1, "kolmogorov_derivative": 1},
 }
+WITHOUT_SLOPE = {"ncx2_density": {1}, "ncf_density": {0, 1}, "nct_density": {0}}
 COMPLEX = {"wofz", "lambertw", "sph_harm_y"}  # whose values are complex: see below
 
 
@@ -457,12 +534,12 @@ def test_every_row_that_scipy_computes_is_tested():
 def test_other_rows(name):
     function, points = POINTS[name]
     wrapping = WRAPPINGS[name]
-    constant = range(ORDERS_OF.get(name, 0))
+    constant = {*range(ORDERS_OF.get(name, 0)), *WITHOUT_SLOPE.get(name, ())}
     for point in points:
         with mpmath.workdps(40):
             args = [x if isinstance(x, int) else mpf(x) for x in point]
             assert_close(wrapping(*point), function(*args), 1e-13, 1e-16)
-            for i in set(range(len(point))) - set(constant):
+            for i in set(range(len(point))) - constant:
                 along_i = lambda x, args=args, i=i: function(*args[:i], x, *args[i + 1 :])
                 expected = mp.diff(along_i, args[i], h=mpf(10) ** -10 * (abs(args[i]) or 1))
                 reverse = ad.grad(wrapping, i)(*point)
@@ -740,7 +817,7 @@ def test_an_argument_without_a_rule_is_named(call, argument):
         (lambda x: sps.polygamma(0.5, x), "order of polygamma of a node is one integer"),
         (lambda x: sps.comb(x, 2, exact=True), "no derivative"),
         (lambda x: sps.factorial(x, exact=True), "no derivative"),
-        (lambda x: sps.nctdtr(x, 3, 0.2), r"no derivative rule for scipy\.special\.nctdtr"),
+        (lambda x: sps.pbdv(x, 0.2)[0], r"no derivative rule for scipy\.special\.pbdv"),
         (lambda x: sps.log_softmax(1j * x), "complex"),
     ],
 )

@@ -224,6 +224,7 @@ APART = {  # outside the domains of these there are values, and no derivatives
     *("where", "stop_gradient", "round", "clip", "hyp1f1", "hyperu", "poch", "binom", "beta"),
     *("betaln", "poisson_log", "inv_boxcox", "inv_boxcox1p", "polygamma", "sinc_derivative"),
     *("erfcx_derivative", "polygamma_step", "gammainc_derivative", "zeta_derivative", "airy"),
+    *("chndtr", "ncx2_density", "nctdtr", "nct_density", "tklmbda", "kolmogorov_derivative"),
 }
 ELEMENTWISE = [
     row

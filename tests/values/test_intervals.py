@@ -21,7 +21,16 @@ REFUSED = (  # there is no enclosure of these, or of their slopes
     *("owens_t", "poch", "poisson_log", "round", "shichi_c", "shichi_s", "sici_c", "sici_s"),
     *("spence", "sph_harm_y", "stdtr", "stdtrit", "wofz", "yv", "zeta"),
     *("betainc_derivative", "expn", "gammainc_derivative", "hyp1f1_derivative"),
-    *("hyp2f1_derivative", "zeta_derivative"),
+    *(
+        "hyp2f1_derivative",
+        "zeta_derivative",
+        "chndtr",
+        "ncfdtr",
+        "nctdtr",
+        "tklmbda",
+        "kolmogorov",
+    ),
+    *("ncx2_density", "ncf_density", "nct_density", "kolmogorov_derivative"),
 )
 POSITIVE = (
     *("beta", "betaln", "digamma", "expi", "gamma", "lgamma", "polygamma"),

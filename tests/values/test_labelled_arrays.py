@@ -38,6 +38,44 @@ def test_arrays_are_labelled_inside():
     np.testing.assert_allclose(ad.jacobian(lambda x: LABELLED * x)(np.ones(3)), np.diag(VALUES))
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x * LABELLED,
+        lambda x: LABELLED * x,
+        lambda x: np.multiply(x, LABELLED),
+        lambda x: 2.0 ** (x / LABELLED - 1.0),
+        lambda x: np.hypot(x * LABELLED, LABELLED),
+    ],
+)
+@pytest.mark.parametrize("x", [0.3, np.array([0.3, 1.2, 2.0])], ids=["number", "array"])
+def test_results_have_the_labels_that_they_have_without_a_derivative(f, x):
+    shown = []
+
+    def look(x):
+        shown.append(f(x))
+        return shown[-1].sum()
+
+    plainly, slope = f(x), ad.grad(look)(x)
+    assert type(shown[-1]) is type(plainly)
+    if isinstance(plainly, xr.DataArray):
+        assert shown[-1].dims == plainly.dims == ("t",)
+        assert list(shown[-1].coords["t"].values) == [0, 1, 2]
+    unlabelled = ad.grad(lambda x: np.sum(strip(f, x)))(x)
+    np.testing.assert_allclose(slope, unlabelled, rtol=1e-14)
+
+
+def strip(f, x):
+    """Return what f gives, without labels."""
+    result = f(x)
+    return result.data if isinstance(result, xr.DataArray) else result
+
+
+def test_broadcasting_beyond_the_labels_gives_a_plain_array():
+    slope = ad.grad(lambda x: np.sum(x * LABELLED))(np.ones((2, 3)))
+    np.testing.assert_allclose(slope, np.stack([VALUES, VALUES]))
+
+
 def test_the_gradient_of_a_labelled_array_is_one():
     slope = ad.grad(lambda a: np.sum(a * a))(LABELLED)
     assert isinstance(slope, xr.DataArray)

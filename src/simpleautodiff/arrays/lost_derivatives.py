@@ -8,8 +8,8 @@ from itertools import takewhile
 from types import FrameType, FunctionType
 from typing import Any
 
-from simpleautodiff.arrays.random_hints import random_draw_error
-from simpleautodiff.core.level import plain
+from simpleautodiff.arrays.call_hints import compiled_call_error
+from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import LostDerivativeError, TraceError, cite_line, find_scipy_frames
 
 SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> its implementation for nodes
@@ -34,7 +34,7 @@ def refuse_array(self: Any, *args: Any, **kwargs: Any) -> Any:
         )
     if asked:
         raise no_scipy_rule(asked)
-    raise random_draw_error(self) or plain_storage_error() or _conversion_error(self)
+    raise compiled_call_error(self) or plain_storage_error() or _conversion_error(self)
 
 
 def _conversion_error(x: Any) -> LostDerivativeError:
@@ -181,7 +181,9 @@ def _refuse_pickle(self: Any) -> Any:
 
 
 CONVERSIONS: dict[str, Callable[..., Any]] = {  # nearly all of them are refused
-    "__format__": lambda self, spec: format(plain(self), spec) if spec else repr(self),
+    "__format__": lambda self, spec: (
+        format(plain(self), spec) if spec and not isinstance(plain(self), Traced) else repr(self)
+    ),
     "__hash__": _hash,
     "__reduce__": _refuse_pickle,
     "__array__": refuse_array,

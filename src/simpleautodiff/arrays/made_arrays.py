@@ -240,12 +240,18 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
             if _is_of_user(other):
                 raise
             new = _find_modules(other.__traceback__, namespaces)
-            if isinstance(other, AutodiffError) and _find_line(other) != _find_line(error):
+            if isinstance(other, AutodiffError) and not _is_same(other, error):
                 in_the_way = other  # the first error is gone; report this one
         else:
             _remember(code, namespaces)
             return result
     raise in_the_way from None
+
+
+def _is_same(error: AutodiffError, first: LostDerivativeError) -> bool:
+    """Tell whether a derivative would be lost on the same line as before."""
+    lost = isinstance(error, LostDerivativeError)
+    return lost and _find_line(error) == _find_line(first)
 
 
 def _find_line(error: BaseException) -> tuple[str, int] | None:

@@ -178,7 +178,8 @@ _EXACT = {  # exact to the last bit, or with arbitrary signs
     *("scipy.linalg." + name for name in ("expm", "logm", "sqrtm", "svd", "eig", "lu")),
     *("scipy.linalg." + name for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm")),
     *("scipy.linalg." + name for name in ("cho_factor", "lu_factor", "solve_sylvester")),
-    "scipy.stats.pearsonr",
+    *("scipy.stats." + name for name in ("pearsonr", "rv_continuous._cdf", "rv_continuous._ppf")),
+    *("scipy.stats." + name for name in ("vonmises._cdf", "norminvgauss._sf", "norminvgauss._isf")),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from simpleautodiff.arrays.registry import as_array, implements
+from simpleautodiff.arrays.registry import as_array, implements, to_dtype
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError, InputError, cite_line
 from simpleautodiff.rules.array.dtypes import astype, dtype_of, real_dtype
@@ -22,7 +22,7 @@ from simpleautodiff.rules.array.shapes import (
     sum_over,
     transpose,
 )
-from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.branches import as_condition, where as where_row
 from simpleautodiff.rules.scalar.complex_parts import squared_size
 from simpleautodiff.rules.scalar.piecewise import maximum
 
@@ -56,7 +56,9 @@ def count(x: Any, axis: Any, where: Any = True, keepdims: Any = False) -> Any:
 
 def fill_unselected(x: Any, where: Any, neutral: Any) -> Any:
     """Put a neutral element where `where` is false."""
-    return x if where is True else where_row(plain(where), x, dtype_of(x).type(neutral))
+    if where is True:
+        return x
+    return where_row(as_condition(plain(where)), x, dtype_of(x).type(neutral))
 
 
 def flatten_axes(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
@@ -101,8 +103,8 @@ def average(
 
 
 def _spread_weights(a: Any, axis: Any, weights: Any) -> Any:
-    """Broadcast the weights of some axes to the shape of the array."""
-    weights = as_array(weights)
+    """Broadcast the weights of some axes to the shape of the array, in the dtype of the result."""
+    weights = to_dtype(as_array(weights), np.result_type(dtype_of(a), dtype_of(as_array(weights))))
     if shape_of(weights) != shape_of(a):
         axes = axes_of(a, axis)
         if shape_of(weights) != tuple(shape_of(a)[i] for i in axes):

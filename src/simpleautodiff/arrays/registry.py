@@ -284,6 +284,11 @@ def to_dtype(x: Any, dtype: Any) -> Any:
     )
 
 
+def as_float(x: Any) -> Any:
+    """Return an array of integers or bools as one of floats; anything else unchanged."""
+    return astype(x, np.dtype(np.float64)) if dtype_of(x).kind in "biu" else x
+
+
 def widen(x: Any) -> Any:
     """Convert to at least 64 bits, as some functions of NumPy do; other libraries do not."""
     if not hasattr(x, "dtype") or type(concrete(x)) is Foreign:

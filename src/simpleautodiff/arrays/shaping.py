@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from simpleautodiff.arrays.reductions import axes_of, axis_of
 from simpleautodiff.arrays.registry import FUNCTIONS, Function, as_array, implements
 from simpleautodiff.core.level import Traced, concrete, plain
-from simpleautodiff.errors import ArgumentError, cite_line
+from simpleautodiff.errors import ArgumentError, ValueKindError, cite_line
 from simpleautodiff.rules.array.dtypes import astype
 from simpleautodiff.rules.array.indexing import concatenate, getitem, roll, scatter
 from simpleautodiff.rules.array.shapes import reshape, shape_of, transpose
@@ -307,6 +307,11 @@ def matrix_transpose(x: Any) -> Any:
 def astype_(x: Any, dtype: Any) -> Any:
     """Convert to another dtype; integers and bools are plain, without a derivative."""
     new = np.dtype(dtype)
+    if new.kind not in "biufc":
+        raise ValueKindError(
+            f"arrays of dtype {new} have no derivative: leave out the dtype, keep the numbers in a "
+            f"list, or write them one by one into np.empty(n, dtype=object){cite_line()}"
+        )
     if new.kind not in "fc":
         number = plain(x)
         return (number if hasattr(number, "astype") else np.asarray(number)).astype(new)

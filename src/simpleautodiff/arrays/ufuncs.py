@@ -34,7 +34,7 @@ from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
-from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.branches import as_condition, where as where_row
 from simpleautodiff.rules.decisions import as_operand, note_answer
 from simpleautodiff.rules.row import UFUNCS, add_kinks
 from simpleautodiff.rules.scalar.arithmetic import floor_divide, mod, mul, power
@@ -52,7 +52,7 @@ def _float_power(x: Any, y: Any) -> Any:
 
 def _frexp(x: Any) -> tuple[Any, Any]:
     """Split into a mantissa between 1/2 and 1 and a power of two, which is locally constant."""
-    exponent = _evaluate_plainly(lambda x: np.frexp(x)[1], x)
+    exponent = evaluate_plainly(lambda x: np.frexp(x)[1], x)
     return _ldexp(x, -exponent, _split), exponent
 
 
@@ -61,7 +61,7 @@ _split = add_kinks(
 )
 
 
-def _evaluate_plainly(function: Function, *args: Any) -> Any:
+def evaluate_plainly(function: Function, *args: Any) -> Any:
     """Evaluate on plain values; for a batch, on those of each example."""
     args = tuple(map(plain, args))
     level: Any = next((x.level for x in args if isinstance(x, Traced)), None)
@@ -94,7 +94,7 @@ def _modf(x: Any) -> tuple[Any, Any]:
 
 def _nextafter(x: Any, y: Any) -> Any:
     """Return the next number towards another; its derivative is that of the first."""
-    return x + (_evaluate_plainly(np.nextafter, x, y) - plain(x))
+    return x + (evaluate_plainly(np.nextafter, x, y) - plain(x))
 
 
 def _check_axes(name: str, lengths: str, x1: Any, x2: Any) -> None:
@@ -232,7 +232,7 @@ def _call(ufunc: Any, inputs: list[Any], out: Any, kwargs: dict[str, Any]) -> An
         result = wrapping(*inputs, **kwargs)
     if where is not True:
         before = 0.0 if out is None else unwrapped(out[0])
-        result = where_row(plain(where), result, before)
+        result = where_row(as_condition(plain(where)), result, before)
     return write_result(result, out, f"np.{ufunc.__name__}")
 
 
@@ -246,10 +246,14 @@ def _reduce(ufunc: Any, x: Any, axis: Any = 0, **kwargs: Any) -> Any:
     keepdims, result = kwargs.pop("keepdims", False), kwargs.pop("initial", None)
     ufunc.reduce(np.ones((1,) * len(shape_of(x))), axis)  # NumPy rejects several axes for some
     parts, kept_shape = flatten_axes(x, axis)
-    if kwargs or not shape_of(parts)[0]:
+    if kwargs:
         raise RuleError(
-            f"np.{ufunc.__name__}.reduce of a node takes axes that are not empty, and "
-            f"initial={cite_line()}"
+            f"np.{ufunc.__name__}.reduce of a node has no derivative rule for the argument "
+            f"{' and '.join(kwargs)}; select the elements first: x[mask]{cite_line()}"
+        )
+    if not shape_of(parts)[0]:
+        raise RuleError(
+            f"np.{ufunc.__name__}.reduce of a node needs axes that are not empty{cite_line()}"
         )
     if ufunc in _AT_ONCE and shape_of(parts)[0] > _LONG:
         parts = [_AT_ONCE[ufunc](ufunc, parts)]

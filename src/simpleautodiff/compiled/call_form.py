@@ -17,8 +17,8 @@ from simpleautodiff.compiled.backends.interface import (
     Number,
     Structure,
 )
-from simpleautodiff.compiled.jit_function import Path
 from simpleautodiff.compiled.native.object_offsets import is_known
+from simpleautodiff.compiled.paths import Path
 from simpleautodiff.compiled.running.runnable import EnteredProgram
 from simpleautodiff.compiled.signature import CallSignature
 from simpleautodiff.values.pytree import flatten

@@ -7,15 +7,10 @@ import operator
 import threading
 import warnings
 from collections.abc import Callable, Hashable
-from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from simpleautodiff.arrays.made_arrays import run_with_replacements
-from simpleautodiff.arrays.patch_scipy import patch_scipy
+from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.finish_results import (
     check_same,
     copy_array,
@@ -25,16 +20,14 @@ from simpleautodiff.compiled.finish_results import (
     without_out,
     write_into,
 )
-from simpleautodiff.compiled.loops.recorder import recording_loops
-from simpleautodiff.compiled.recording.estimates import Estimates, NumbersNeeded
-from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
-from simpleautodiff.compiled.recording.trace_program import RecordedProgram, native
-from simpleautodiff.compiled.running.batched_function import record_batched
-from simpleautodiff.compiled.running.runnable import EnteredProgram, RunnableProgram
+from simpleautodiff.compiled.loops.plain_loops import PlainLoops
+from simpleautodiff.compiled.loops.replace_code import LoopsToRecord
+from simpleautodiff.compiled.paths import Path, Specialization
+from simpleautodiff.compiled.record_function import Options, record_program
+from simpleautodiff.compiled.running.runnable import EnteredProgram
 from simpleautodiff.compiled.signature import CallSignature, NotComparedError, leaf_paths, signature
 from simpleautodiff.compiled.tiers import make_program
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.level import unwrapped
 from simpleautodiff.errors import (
     ArgumentError,
     DomainError,
@@ -49,52 +42,6 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 F = Callable[..., Any]
 MOST_SIGNATURES = 128
 _FLOATS = {float}
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of `jit`."""
-
-    precise: bool = False
-    tier: str | None = None
-    threads: int = 1
-    max_paths: int = 64
-
-
-@dataclass(eq=False)
-class Path:
-    """One path through the code: its program, and how to assemble its results.
-
-    `branches[k]` is the path where the k-th guard does not hold; `as_is[k]` says why there is none.
-    """
-
-    recorded: RecordedProgram
-    program: RunnableProgram
-    finish: Callable[[list[Any]], Any]
-    results: list[Any]  # the dtype of each result; None if it is not a number
-    # Inputs and result of the function, if the program is not confirmed to give the same yet.
-    unconfirmed: tuple[list[Any], Any] | None = None
-    branches: dict[int, Path] = field(default_factory=dict)
-    as_is: dict[int, str] = field(default_factory=dict)
-
-    def all(self) -> list[Path]:
-        """Return this path and all paths that branch off it."""
-        return [self, *[path for turn in self.branches.values() for path in turn.all()]]
-
-
-@dataclass(eq=False, slots=True)
-class Specialization:
-    """What is known of calls with one signature."""
-
-    calls: int = 0
-    root: Path | None = None
-    last: Path | None = None  # the path that the last call took
-    reason: str = ""  # why it is not compiled
-    given: list[str] = field(default_factory=list)  # the paths of the arguments that may change
-
-    def paths(self) -> list[Path]:
-        """Return the recorded paths through the code."""
-        return self.root.all() if self.root else []
 
 
 class JitFunction:
@@ -160,7 +107,7 @@ class JitFunction:
     def _run_program(
         self, found: Specialization, described: CallSignature, args: Any, kwargs: Any, out: Any
     ) -> Any:
-        if found.root is None:
+        if found.first is None:
             return self._run_and_record(found, described, args, kwargs, None)
         inputs = described.inputs
         if found.last is not None:  # consecutive calls mostly take the same path
@@ -168,13 +115,13 @@ class JitFunction:
             if tried is not None and tried[0] == 0:
                 found.last = path
                 return path.finish(tried[1])
-        path, tried = self._follow_guards(found, found.root, inputs, out)
+        path, tried = self._follow_guards(found, found.first, inputs, out)
         if tried is None or tried[0] - 1 in path.as_is:
             return self._run_plainly(args, kwargs)  # the function itself says what is wrong
         status, outputs = tried
         if status:
             return self._run_and_record(found, described, args, kwargs, (path, status - 1))
-        found.last = path if path is not found.root else None
+        found.last = path if path is not found.first else None
         return path.finish(outputs)
 
     def _follow_guards(
@@ -202,7 +149,8 @@ class JitFunction:
         branch: tuple[Path, int] | None,
     ) -> Any:
         """Run the function, and record its path for later calls."""
-        if branch and len(found.paths()) >= self.options.max_paths:
+        loops = self._find_loops(found, *branch) if branch else None
+        if branch and not loops and len(found.paths()) >= self.options.max_paths:
             guard = branch[0].recorded.guards[branch[1]]
             self._say_not_compiled(
                 f"it has gone {self.options.max_paths} different ways through its code; the last "
@@ -217,7 +165,8 @@ class JitFunction:
             return result  # another thread is recording, and this function may be what it waits for
         try:
             _check_unchanged(described, before, name_of(self.f))
-            path = self._record_path(found, described, branch, result)
+            path = self._record_loops(found, described, loops, result) if loops else None
+            path = path or self._record_path(found, described, branch, result)
         except Exception as error:  # whatever failed, the function itself has run
             reason = str(error) or type(error).__name__
             if branch is None:
@@ -249,7 +198,7 @@ class JitFunction:
         try:
             check_same(flatten(path.finish(tried[1]))[0], result, name_of(self.f))
         except TraceError as error:
-            found.root, found.reason = None, str(error)
+            found.root, found.looped, found.reason = None, None, str(error)
             self._say_not_compiled(found.reason)
             return False
         if isinstance(path.program, EnteredProgram):
@@ -276,17 +225,7 @@ class JitFunction:
         known = branch[1] in branch[0].branches if branch else found.root is not None
         if known:
             return None  # another thread has recorded it meanwhile
-        recorded, outputs, is_exact = record_program(self.f, described, self.options)
-        finish = find_finish(outputs, result, name_of(self.f))
-        if is_exact:
-            check_same(outputs, result, name_of(self.f))
-        results = [dtype_of_result(leaf) for leaf in flatten(result)[0]]
-        with engine.recording() as use, use:
-            program = make_program(recorded, self.options)
-        path = Path(recorded, program, finish, results)
-        if not is_exact:
-            copies = map_leaves(copy_array, ([*described.inputs], result))
-            path.unconfirmed = copies[0], copies[1]
+        path = self._make_path(described, result, found.loops)[0]
         if branch is None:
             found.root, found.given = path, leaf_paths(described)
             return path
@@ -296,54 +235,47 @@ class JitFunction:
         before.branches[guard] = path
         return path
 
+    def _find_loops(self, found: Specialization, path: Path, guard: int) -> LoopsToRecord | None:
+        """Return the loops of Python to record by one step, now that a guard in one has failed."""
+        if self.options.tier in ("numpy", "tape") or not TARGET.is_available():
+            return None
+        return found.find_loops(path.recorded.guards[guard], self.options.max_paths)
 
-def record_program(
-    f: F, described: CallSignature, options: Options
-) -> tuple[RecordedProgram, list[Any], bool]:
-    """Run a function on symbols instead of its inputs; return the program and its results.
+    def _record_loops(
+        self, found: Specialization, described: CallSignature, loops: LoopsToRecord, result: Any
+    ) -> Path | None:
+        """Record a path on which loops of Python are loops; None if that is not possible."""
+        try:
+            path, made = self._make_path(described, result, loops)
+            why = getattr(path.program, "failure", "")
+            if len(made.recorded) <= found.loops.recorded:
+                why = "; ".join(dict.fromkeys(made.runner.refusals)) or "it was not reached"
+        except Exception as error:
+            why = str(error) or type(error).__name__
+        if why:  # the path is then recorded step by step
+            found.not_looped[loops.line] = why
+            return None
+        loops.recorded = len(made.recorded)
+        found.looped, found.loops, found.last = path, loops, None
+        return path
 
-    The results are symbols, or constants if they do not depend on the arguments; the third result
-    tells whether they have the numbers of the call. Loops are recorded by one step each; if code
-    branches on their results, the function is recorded again with the numbers of all steps.
-    """
-    for estimates in (Estimates(allowed=True), Estimates()):
-        with suppress(NumbersNeeded), recording_loops(estimates, options.precise):
-            recorded, outputs = run_on_symbols(f, described, options, estimates)
-            return recorded, outputs, not estimates.made
-    raise AssertionError("true numbers are never asked for again")
-
-
-def run_on_symbols(
-    f: F, described: CallSignature, options: Options, estimates: Estimates
-) -> tuple[RecordedProgram, list[Any]]:
-    """Run a function on symbols; return the program and its results."""
-    patch_scipy()
-    level = SymbolLevel(
-        False, options.precise, options.threads, options.tier, record_batched, estimates
-    )
-    leaves, rebuild = flatten(described.tree)
-    with (
-        engine.recording() as use,
-        _WithoutWarnings() as silence,
-        use,
-        silence,
-        level,
-        np.errstate(all="ignore"),
-    ):
-
-        def run() -> Any:
-            level.restart()
-            estimates.made = False
-            given = list(leaves)
-            for i in described.varies:
-                given[i] = level.input(_as_input(leaves[i]))
-            some, more = rebuild(iter(given))
-            return f(*some, **more)
-
-        outputs = [unwrapped(x) for x in flatten(run_with_replacements(f, run, run))[0]]
-        if level.captured:
-            raise TraceError(f"{name_of(f)} reads a number of a function being recorded")
-        return level.finish(outputs, len(described.varies)), outputs
+    def _make_path(
+        self, described: CallSignature, result: Any, loops: LoopsToRecord
+    ) -> tuple[Path, PlainLoops]:
+        """Record the path of a call that had this result."""
+        with loops.replaced():
+            made = record_program(self.f, described, self.options)
+        finish = find_finish(made.outputs, result, name_of(self.f))
+        if made.is_exact:
+            check_same(made.outputs, result, name_of(self.f))
+        results = [dtype_of_result(leaf) for leaf in flatten(result)[0]]
+        with engine.recording() as use, use:
+            program = make_program(made.program, self.options)
+        path = Path(made.program, program, finish, results, unrolled=made.loops.runner.refusals)
+        if not made.is_exact:
+            copies = map_leaves(copy_array, ([*described.inputs], result))
+            path.unconfirmed = copies[0], copies[1]
+        return path, made.loops
 
 
 def _try_path(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] | None:
@@ -352,32 +284,6 @@ def _try_path(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] 
         return path.program.run(inputs, out)
     except (ArgumentError, DomainError):
         return None
-
-
-class _Silence(warnings.catch_warnings):
-    """Suppresses warnings that the function has already issued."""
-
-    def __enter__(self) -> None:
-        super().__enter__()
-        warnings.simplefilter("ignore")
-
-
-class _WithoutWarnings:
-    """Suppress warnings: ``with _WithoutWarnings() as silence, silence``, ended twice.
-
-    Warnings are switched off for all threads, so only one of them can switch them on again.
-    """
-
-    def __init__(self) -> None:
-        alone = threading.current_thread() is threading.main_thread()
-        self.silence: AbstractContextManager[None] = _Silence() if alone else nullcontext()
-
-    def __enter__(self) -> AbstractContextManager[None]:
-        return self.silence
-
-    def __exit__(self, *exception: object) -> None:
-        with suppress(AttributeError, RuntimeError):  # interrupted before anything was changed
-            self.silence.__exit__(None, None, None)
 
 
 def _check_unchanged(described: CallSignature, before: list[Any], name: str) -> None:
@@ -395,8 +301,3 @@ def _holds_other(described: CallSignature) -> bool:
         return signature(described.tree).key != described.key
     except NotComparedError:
         return True
-
-
-def _as_input(leaf: Any) -> Any:
-    leaf = native(leaf)
-    return leaf[()] if isinstance(leaf, np.ndarray) and not leaf.ndim else leaf

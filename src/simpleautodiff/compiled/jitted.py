@@ -10,11 +10,13 @@ from typing import Any
 
 from simpleautodiff.compiled.backends.export import Export, ExportedPath, argument_names, identifier
 from simpleautodiff.compiled.call_form import find_form
-from simpleautodiff.compiled.jit_function import JitFunction, Options, Path
+from simpleautodiff.compiled.jit_function import JitFunction
 from simpleautodiff.compiled.loops.expand import expand_loops
 from simpleautodiff.compiled.native.background import wait
 from simpleautodiff.compiled.native.callable import CallSlot, quick
 from simpleautodiff.compiled.native.compile import MISSING_COMPILER, Code, available
+from simpleautodiff.compiled.paths import Path
+from simpleautodiff.compiled.record_function import Options
 from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.compiled.report import explanation
 from simpleautodiff.compiled.running.batched_program import BatchedProgram
@@ -47,6 +49,7 @@ class Jitted(CallSlot):
                 path.program.on_entry = lambda: _point_to_code(itself)
                 out = "out" not in jitted.function.parameters
                 path.program.form = find_form(described, path, result, out)
+                _point_to_code(itself)  # paths may have been replaced by one with loops
 
         self.function.on_path = on_path
 
@@ -147,7 +150,7 @@ class Jitted(CallSlot):
                 "exported: call the function, or a new jit of it, with the arguments that it "
                 "shall take, twice"
             )
-        paths = found[0].paths()
+        paths = found[0].root.all() if found[0].root else []
         numbers = {id(path): number for number, path in enumerate(paths)}
         exported = [
             ExportedPath(
@@ -201,7 +204,8 @@ def _point_to_code(itself: weakref.ref[Jitted]) -> None:
     if jitted is None:
         return
     programs = [path.program for found in list(jitted.function.known.values())
-                for path in found.paths() if path.unconfirmed is None]  # fmt: skip
+                for path in (found.first.all() if found.first else [])
+                if path.unconfirmed is None]  # fmt: skip
     entries = [program.entry for program in programs if isinstance(program, EnteredProgram)]
     jitted.point_to(*[entry for entry in entries if entry is not None])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simpleautodiff.compiled.jit_function import Options, run_on_symbols
+from simpleautodiff.compiled.record_function import Options, run_on_symbols
 from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.compiled.scalar.kernel import Kernel

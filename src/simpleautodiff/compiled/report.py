@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from simpleautodiff.compiled.jit_function import JitFunction, Path, Specialization
+from simpleautodiff.compiled.jit_function import JitFunction
+from simpleautodiff.compiled.paths import Path, Specialization
 
 
 def explanation(function: JitFunction, name: str) -> str:
@@ -27,6 +28,8 @@ def _of_signature(found: Specialization) -> list[str]:
         return [f"{called}, run as it is; the next call records it"]
     paths = found.paths()
     lines = [f"{called} through Python, {_count(len(paths), 'path')} through the code"]
+    for line, why in found.not_looped.items():
+        lines.append(f"a loop is recorded step by step{line}: {why}")
     for number, path in enumerate(paths, 1):
         lines += [f"path {number}: {line}" if i == 0 else f"  {line}"
                   for i, line in enumerate(_of_path(path))]  # fmt: skip
@@ -38,6 +41,7 @@ def _of_path(path: Path) -> list[str]:
     rows = len(recorded.lines) - recorded.inputs
     lines = [f"tier {path.program.tier}; {_count(rows, 'row')} recorded"]
     lines += path.program.describe()
+    lines += [f"a loop is recorded step by step: {why}" for why in dict.fromkeys(path.unrolled)]
     for k, guard in enumerate(recorded.guards):
         lines.append(f"guard: must be {guard.expected}{guard.line}")
         if k in path.as_is:

@@ -14,7 +14,7 @@ from typing import Any
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.primitive import Args, Primitive
 from simpleautodiff.errors import ArgumentError, AutodiffError, cite_line
-from simpleautodiff.values.functions import as_argument, check_value
+from simpleautodiff.values.functions import as_argument, check_value, keep_labels
 
 REFUSED = (ArithmeticError, ValueError, TypeError)  # raised by numbers outside a domain
 _numbers = itertools.count(1)
@@ -135,7 +135,8 @@ def apply(primitive: Primitive, *args: Any) -> Any:
             setting = i in primitive.settings
             argument = as_argument(unwrapped(arg), setting)
             if argument is not arg:
-                return apply(primitive, *args[:i], argument, *args[i + 1 :])
+                result = apply(primitive, *args[:i], argument, *args[i + 1 :])
+                return result if primitive.arrays else keep_labels(arg, result)
             if not setting:
                 check_value(arg, f"argument {i + 1} of {primitive.name}")
     if level is None:

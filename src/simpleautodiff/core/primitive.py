@@ -16,7 +16,7 @@ from simpleautodiff.errors import (
     short_repr,
     warn_domain,
 )
-from simpleautodiff.values.functions import ByType, Function, check_value
+from simpleautodiff.values.functions import ByType, Function, check_value, widen_arguments
 from simpleautodiff.values.outside_domain import as_numpy_would, is_finite, numpy_error
 
 # How tightly a printed form binds: what needs parentheses inside what.
@@ -98,6 +98,8 @@ class Primitive:
         rule = self.partials[index]
         if not callable(rule):
             return rule
+        if len(args) > 1 and not self.arrays and not self.settings:
+            args = widen_arguments(args, value)
         try:
             return rule(value, *args)
         except AutodiffError:

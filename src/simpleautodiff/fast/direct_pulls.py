@@ -76,6 +76,8 @@ def pull_div(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     if type(adjoint) not in NUMPY_TYPES or type(v) not in NUMPY_TYPES or type(y) not in REAL_TYPES:
         return False
     if type(y) is np.ndarray:
+        if y.dtype != v.dtype:
+            return False
         slope = np.reciprocal(y) if y.dtype.kind == "f" else 1 / y
     elif y:
         slope = 1 / y

@@ -139,16 +139,8 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
     values = node.values()
     for k, arg in enumerate(args):
         if type(arg) is Node:
-            term = pull(_slope(node, k, values), adjoint)
+            slope = node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]
+            term = pull(slope, adjoint)
             if term is not ZERO:
                 old = bar[arg.index]
                 bar[arg.index] = term if old is None else plus(old, term)
-
-
-def _slope(node: Node, k: int, values: tuple[Any, ...]) -> Any:
-    """Return the local derivative of a node in its k-th argument."""
-    rule = node.primitive.partials[k]  # type: ignore[union-attr]
-    try:
-        return rule(node.value, *values)
-    except REFUSED:
-        return node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]

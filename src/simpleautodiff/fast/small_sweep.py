@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import REFUSED
 from simpleautodiff.core.linear import ZERO, LinearRule, plus, pull
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import Primitive
@@ -79,10 +78,7 @@ class SmallSweep:
             return self._pull_of(primitive, rule, arg)(adjoint, *values)
         if type(rule) is int:
             return adjoint if rule == 1 else -adjoint
-        try:
-            slope = rule(node.value, *values)
-        except REFUSED:
-            slope = primitive.partial(k, node.value, tuple(values))
+        slope = primitive.partial(k, node.value, tuple(values))
         return adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
 
     def _add_elements(self, primitive: Any, arg: Node, adjoint: Any, values: Sequence[Any]) -> bool:

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.newton import newton_steps
 from simpleautodiff.errors import ArgumentError, DomainError
 from simpleautodiff.plug.inputs import (
     F,
     check_shape,
     has_nodes,
-    newton_steps,
     plain_tree,
     require_plain,
     scipy_module,

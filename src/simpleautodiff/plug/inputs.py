@@ -43,24 +43,6 @@ def as_tuple(args: Any) -> tuple[Any, ...]:
     return args if isinstance(args, tuple) else (args,)
 
 
-def order_of(tree: Any) -> int:
-    """Return the highest order of derivative that is being computed for any of the numbers."""
-    return max((_order(leaf) for leaf in flatten(map_leaves(unwrapped, tree))[0]), default=0)
-
-
-def _order(x: Any) -> int:
-    order = 0
-    while isinstance(x, Traced):
-        order += 0 if x.opaque else getattr(x.level, "order", 1)
-        x = x.value
-    return order
-
-
-def newton_steps(tree: Any) -> range:
-    """Return a range of as many Newton steps as carry all derivatives: each doubles the order."""
-    return range(order_of(tree).bit_length())
-
-
 def solve_each(solve: F, *args: Any) -> Any:
     """Solve a problem of plain numbers; for batches, one per example."""
     levels = [leaf.level for leaf in flatten(args)[0] if isinstance(leaf, Traced)]

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.newton import newton_steps, order_of
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import DomainError, RuleError
-from simpleautodiff.plug.inputs import F, check_shape, has_nodes, newton_steps, order_of, vector
+from simpleautodiff.plug.inputs import F, check_shape, has_nodes, vector
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.grad import jvp

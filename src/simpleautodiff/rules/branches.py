@@ -183,7 +183,13 @@ def _take(condition: Any, x: Any, y: Any) -> Any:
 
 def _where_rule(condition: Any, first: bool) -> Any:
     """Return the local derivative of where(condition, x, y) in x if `first`, else in y."""
+    condition = as_condition(plain(condition))
     return choose(condition, 1, ZERO) if first else choose(condition, ZERO, 1)
+
+
+def as_condition(condition: Any) -> Any:
+    """Return a condition for each element as an array, if it is given as a list."""
+    return np.asarray(condition) if isinstance(condition, (list, tuple)) else condition
 
 
 def half(x: Any) -> Any:
@@ -213,6 +219,7 @@ def _as_number(value: Any) -> Any:
 def _where(condition: Any, x: Any, y: Any) -> Any:
     if condition is None:
         raise undecided_error("the condition of where")
+    condition = as_condition(condition)
     if type(condition).__module__.startswith("sympy"):
         return sympy_function("Piecewise")((x, condition), (y, True))
     if isinstance(condition, np.ndarray) or is_array(condition) or shape(x) or shape(y):
@@ -229,8 +236,8 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 where: Wrapping = row(
     "where",
     ZERO,
-    lambda _v, condition, _x, _y: _where_rule(plain(condition), True),
-    lambda _v, condition, _x, _y: _where_rule(plain(condition), False),
+    lambda _v, condition, _x, _y: _where_rule(condition, True),
+    lambda _v, condition, _x, _y: _where_rule(condition, False),
     value=_where,
     numpy=(),
     settings=(0,),

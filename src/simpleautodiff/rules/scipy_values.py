@@ -20,6 +20,13 @@ def scipy_special(name: str) -> Any:
     return getattr(optional("scipy.special", f"{name} of a float"), name)
 
 
+@functools.cache
+def scipy_method(distribution: str, method: str) -> Any:
+    """Return a method of a distribution of scipy.stats, which is imported when it is needed."""
+    of = optional("scipy.stats", f"{distribution} of a float")
+    return getattr(getattr(of, distribution), method)
+
+
 def scipy_row(
     name: str,
     *partials: Partial,

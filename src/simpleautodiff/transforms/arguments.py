@@ -23,7 +23,7 @@ from simpleautodiff.errors import (
     cite_line_of,
     short_repr,
 )
-from simpleautodiff.values.other_arrays import strip_labels
+from simpleautodiff.values.labelled_arrays import strip_labels
 from simpleautodiff.values.pytree import look_up, map_leaves, put_in
 
 _ALTERNATIVES = {  # part of the error that compiled code raises for a node -> what to write

@@ -22,6 +22,7 @@ from simpleautodiff.errors import (
     ValueKindError,
     cite_line,
 )
+from simpleautodiff.values.labelled_arrays import keep_labels as keep_labels, strip_labels
 from simpleautodiff.values.libraries import (
     LIBRARIES,
     WIDEST,
@@ -30,7 +31,7 @@ from simpleautodiff.values.libraries import (
     library_of,
     optional as optional,
 )
-from simpleautodiff.values.other_arrays import Foreign, is_foreign, strip_labels, wrap_foreign
+from simpleautodiff.values.other_arrays import Foreign, is_foreign, wrap_foreign
 
 _REGISTERED: dict[type, Mapping[str, Function]] = {}
 
@@ -112,9 +113,10 @@ def as_argument(x: Any, setting: bool) -> Any:
 def _check_array(array: Any, what: str) -> Any:
     """Return an array that can be differentiated; integers become floats."""
     if isinstance(array, (np.ma.MaskedArray, np.matrix)):
+        masked = isinstance(array, np.ma.MaskedArray)
+        instead = "np.where(x.mask, 0, x.data), or x.filled(0)" if masked else "np.asarray(x)"
         raise ValueKindError(
-            f"{what} is a {type(array).__name__}; pass an ordinary array: "
-            f"np.asarray(x){cite_line()}"
+            f"{what} is a {type(array).__name__}; pass an ordinary array: {instead}{cite_line()}"
         )
     array = np.asarray(array)
     if array.dtype.kind in "biu":
@@ -191,6 +193,25 @@ def is_complex(value: Any) -> bool:
     if hasattr(value, "dtype"):
         return bool(value.dtype.kind == "c")
     return isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real)
+
+
+def widen_arguments(args: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+    """Return the arguments of an operation in the dtype of its value, as NumPy computed it.
+
+    A rule would compute with integers, or with fewer digits, where the value was not.
+    """
+    dtype = getattr(value, "dtype", None)
+    if not isinstance(dtype, np.dtype) or all(
+        [getattr(arg, "dtype", dtype) == dtype for arg in args]
+    ):
+        return args
+    return tuple([arg.astype(dtype) if _is_narrower(arg, dtype) else arg for arg in args])
+
+
+def _is_narrower(arg: Any, dtype: Any) -> bool:
+    """Tell whether an array has a dtype that can be converted to another without a loss."""
+    own = getattr(arg, "dtype", dtype)
+    return isinstance(own, np.dtype) and own != dtype and np.can_cast(own, dtype)
 
 
 def width(kind: type) -> int:

@@ -389,9 +389,3 @@ def _apply(ufunc: Any, a: Any, b: Any) -> Any:
 
 
 _install()
-
-
-def strip_labels(x: Any) -> Any:
-    """Return the array inside a labelled one of xarray; return anything else unchanged."""
-    labelled = type(x).__module__.startswith("xarray.") and hasattr(type(x), "data")
-    return x.data if labelled else x

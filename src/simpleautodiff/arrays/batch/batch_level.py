@@ -16,9 +16,9 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.arrays.batch.opaque import Opaque, OpaqueLevel, highest_level
+from simpleautodiff.arrays.call_hints import compiled_call_error
 from simpleautodiff.arrays.join_arrays import stack
 from simpleautodiff.arrays.lost_derivatives import scipy_error
-from simpleautodiff.arrays.random_hints import random_draw_error
 from simpleautodiff.arrays.writes.example_indices import is_single
 from simpleautodiff.arrays.writes.views import note, twin
 from simpleautodiff.arrays.writes.writable import get_item
@@ -168,7 +168,7 @@ class Batch(Opaque):
         return bool(answers.all())
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise random_draw_error(self) or scipy_error() or self._conversion_error("a plain array")
+        raise compiled_call_error(self) or scipy_error() or self._conversion_error("a plain array")
 
     def __repr__(self) -> str:
         return f"Batch({self.value!r})"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.reductions import axes_of, axis_of
-from simpleautodiff.arrays.registry import as_array, implements, to_dtype, widen
+from simpleautodiff.arrays.registry import as_array, as_float, implements, to_dtype, widen
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.errors import ArgumentError, InputError, cite_line
@@ -75,7 +75,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 @implements(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return slopes: second-order differences inside, differences of `edge_order` at the ends."""
-    f = as_array(f)
+    f = as_float(as_array(f))
     axes = axes_of(f, axis)
     spacings = varargs or (1.0,)
     if len(spacings) == 1 and not shape_of(as_array(spacings[0])):
@@ -100,6 +100,7 @@ def _slopes(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
             f"np.gradient: coordinates of shape {shape_of(spacing)} do not fit the {n} numbers "
             f"along axis {axis} of an array of shape {shape_of(f)}{cite_line()}"
         )
+    spacing = as_float(spacing)  # as NumPy does: small integers would overflow
     d = diff(spacing) if shape_of(spacing) else broadcast_to(spacing, (n - 1,))
     before, after = d[:-1], d[1:]
     inner = (

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.given_values import give_values
-from simpleautodiff.arrays.registry import as_array, can_decide, implements, is_batch
+from simpleautodiff.arrays.registry import as_array, as_float, can_decide, implements, is_batch
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import (
     DomainError,
@@ -254,7 +254,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = None) -
 @implements(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
     """Return the least-squares solution, the residuals, the rank and the singular values."""
-    a, b = as_array(a), as_array(b)
+    a, b = as_float(as_array(a)), as_array(b)
     if len(shape_of(b)) not in (1, 2) or shape_of(b)[0] != shape_of(a)[0]:
         raise InputError(
             f"least squares need a right side of {shape_of(a)[0]} numbers, or rows, not an array "

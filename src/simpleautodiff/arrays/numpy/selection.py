@@ -27,7 +27,7 @@ from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_lin
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import getitem, set_item
 from simpleautodiff.rules.array.shapes import broadcast_to, reshape, shape_of
-from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.branches import as_condition, where as where_row
 from simpleautodiff.rules.decisions import as_operand
 from simpleautodiff.rules.scalar import special
 from simpleautodiff.rules.scalar.complex_parts import imag, real
@@ -67,10 +67,13 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """Apply to each element the function of the last condition that holds; 0 where none does."""
     single = not isinstance(condlist, (list, tuple)) or isinstance(condlist[0], (bool, np.bool_))
     condlist = [condlist] if single and shape_of(x) else condlist
-    conditions = [plain(c) != 0 for c in condlist]
+    conditions = [as_condition(plain(c)) != 0 for c in condlist]
     if len(funclist) == len(conditions) + 1:
         conditions.append(~np.any(np.stack(conditions), axis=0))
     result: Any = np.zeros(shape_of(x), dtype_of(x))
+    if not shape_of(x) and not any(map(is_batch, conditions)):
+        held = [function for there, function in zip(conditions, funclist, strict=True) if there]
+        return result if not held else held[-1](x, *args, **kw) if callable(held[-1]) else held[-1]
     for condition, function in zip(conditions, funclist, strict=True):
         part = x if is_batch(condition) else getitem(x, condition)
         if part is x and callable(function):

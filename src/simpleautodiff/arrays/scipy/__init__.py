@@ -9,6 +9,8 @@ from simpleautodiff.arrays.scipy import (
     scipy_interpolate as scipy_interpolate,
     scipy_linalg as scipy_linalg,
     scipy_ndimage as scipy_ndimage,
+    scipy_pearson3 as scipy_pearson3,
+    scipy_quantiles as scipy_quantiles,
     scipy_signal as scipy_signal,
     scipy_sparse as scipy_sparse,
     scipy_special as scipy_special,

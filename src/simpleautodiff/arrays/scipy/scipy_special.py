@@ -58,11 +58,6 @@ def _loggamma(x: Any) -> Any:
     return where_row(plain(x) < 0, math.nan, special.lgamma(x))
 
 
-def _skewnorm_cdf(x: Any, loc: Any, scale: Any, a: Any) -> Any:
-    z = (x - loc) / scale
-    return special.erfc(-z / math.sqrt(2)) / 2 - 2 * probability.owens_t(z, a)
-
-
 def _fdtri(m: Any, n: Any, p: Any) -> Any:
     """Return the quantile of the F distribution: that of the beta distribution over the rest."""
     share = incomplete.betaincinv(m / 2, n / 2, p)
@@ -130,7 +125,6 @@ _IMPLEMENTATIONS: dict[str, Function] = {
     "nbdtrc": lambda k, n, p: 1.0 - _nbdtr(k, n, p),
     "_nbinom_cdf": _nbdtr,
     "_nbinom_sf": lambda k, n, p: 1.0 - _nbdtr(k, n, p),
-    "_skewnorm_cdf": _skewnorm_cdf,
     "_beta_ppf": lambda p, a, b: incomplete.betaincinv(a, b, p),
     "_cauchy_ppf": lambda q, loc, scale: loc - scale / np.tan(math.pi * q),
     "_cauchy_isf": lambda q, loc, scale: loc + scale / np.tan(math.pi * q),

@@ -64,7 +64,7 @@ def _make_method(
     """
 
     def method(x: Any, *args: Any, **kwargs: Any) -> Any:
-        given = {"loc": 0.0, "scale": 1.0, **_bind(shapes, args, kwargs)}
+        given = {"loc": 0.0, "scale": 1.0, **bind_parameters(shapes, args, kwargs)}
         scale = given["scale"]
         z = _make_standardize(support)(x - given["loc"], scale)
         inside = (plain(z) >= support[0]) & (plain(z) <= support[1])
@@ -77,7 +77,10 @@ def _make_method(
     return method
 
 
-def _bind(shapes: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def bind_parameters(
+    shapes: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the parameters of a distribution that were given, by name."""
     names = (*shapes, "loc", "scale")
     given = dict(zip(names, args, strict=False)) | kwargs
     if len(args) > len(names) or set(given) - set(names) or set(shapes) - set(given):

@@ -64,7 +64,9 @@ def is_single(index: Any) -> bool:
     """Tell whether an index of batches selects one subarray, for which NumPy returns a view."""
     parts = index if isinstance(index, tuple) else (index,)
     return all(
-        part is None or shape_of(part) == () for part in parts if not isinstance(part, slice)
+        part is None or (shape_of(part) == () and not isinstance(part, list))
+        for part in parts
+        if not isinstance(part, slice)
     )
 
 

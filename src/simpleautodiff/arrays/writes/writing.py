@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.call_hints import compiled_call_error
 from simpleautodiff.arrays.operators import BINARY
-from simpleautodiff.arrays.random_hints import random_draw_error
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
     IN_PLACE_FUNCTIONS,
@@ -29,6 +29,7 @@ from simpleautodiff.arrays.registry import (
 from simpleautodiff.arrays.writes.example_indices import (
     has_repeats,
     is_recorded_mask,
+    is_single,
     put_each,
     put_last,
     put_where,
@@ -174,7 +175,9 @@ def _check_dtype(self: Writable, value: Any) -> None:
 
 
 def _has_repeats(self: Writable, index: Any) -> bool:
-    return not is_basic(index) and has_repeats(flat_indices(index, shape(self)))
+    if is_basic(index) or is_single(index):
+        return False
+    return has_repeats(flat_indices(index, shape(self)))
 
 
 def _set_imaginary(self: Writable, new: Any) -> None:
@@ -373,7 +376,7 @@ def writes_to_nodes() -> dict[str, Any]:
 
 
 def _set_node(self: Traced, index: Any, value: Any) -> None:
-    drawn = random_draw_error(self)
+    drawn = compiled_call_error(self)
     if drawn:
         raise drawn
     _set(self.writable(), index, value)

@@ -110,8 +110,11 @@ def _decide_scatter(plan: LoopSchedule, line: Line) -> str:
 
 
 def _decide_set_item(plan: LoopSchedule, line: Line) -> str:
-    if not _is_fixed(line.args[2]) or not plan.all_arrays(line.args[:2]):
+    index = line.args[2]
+    if not plan.all_arrays(line.args[:2]) or not _is_index(plan, index, len(line.shape)):
         return NUMPY
+    if not _is_fixed(index):
+        return SCATTER
     return LAYERS if boxes(plan, line) else ASSEMBLE
 
 

@@ -104,6 +104,9 @@ def chosen_access(plan: LoopSchedule, view: View, chosen: Any, shape: Shape, dty
 
 def scatter_loops(plan: LoopSchedule, number: int) -> Iterator[Loop]:
     """Write elements at given distances; those at the same distance are added in turn."""
+    if plan.lines[number].name == "set_item":
+        yield from _write_computed(plan, number)
+        return
     x, chosen, shape = plan.lines[number].args
     result, dtype = whole(number, tuple(shape)), plan.dtype_of(number) or ""
     yield copy_loop(plan, result, 0.0, f"zeros {shape}")
@@ -135,12 +138,29 @@ def assemble_set_item(plan: LoopSchedule, number: int) -> Iterator[Loop]:
     if part or is_basic(index):
         return
     far, behind = known_distances(index, result, plan.size(number))
-    shape = (*far.shape, *line.shape[len(line.shape) - behind :])
-    loop = copy_loop(plan, View(number, shape, 0, steps(shape)), value, says)
-    to = chosen_access(plan, result, (far, behind), shape, plan.dtype_of(number) or "")
+    yield _write_at(plan, number, (far, behind), far.shape, np.unique(far).size < far.size)
+
+
+def _write_at(plan: LoopSchedule, number: int, chosen: Any, leading: Shape, repeats: bool) -> Loop:
+    """Return the loop that writes to given distances, one by one if some may be the same."""
+    line = plan.lines[number]
+    result, says = whole(number, line.shape), f"set_item {line.shape}"
+    shape = (*leading, *line.shape[len(line.shape) - chosen[1] :])
+    loop = copy_loop(plan, View(number, shape, 0, steps(shape)), line.args[1], says)
+    to = chosen_access(plan, result, chosen, shape, plan.dtype_of(number) or "")
     loop.stores = [(loop.stores[0][0], to)]
-    loop.alone = np.unique(far).size < far.size
-    yield loop
+    loop.alone = repeats
+    return loop
+
+
+def _write_computed(plan: LoopSchedule, number: int) -> Iterator[Loop]:
+    """Copy an array, and write to the elements that computed indices select."""
+    line = plan.lines[number]
+    x, _, chosen = line.args
+    yield copy_loop(
+        plan, whole(number, line.shape), plan.view(x) if type(x) is Ref else x, line.name
+    )
+    yield _write_at(plan, number, chosen, plan.lines[chosen[0]].shape, True)
 
 
 def assemble_cumsum(plan: LoopSchedule, number: int) -> Iterator[Loop]:

@@ -356,23 +356,27 @@ class LoopSchedule:
 
     def _with_distances(self, line: Line, how: str) -> Line:
         """Return a line with distances, and how many axes follow, instead of its index."""
-        x, index, *rest = line.args
-        shape = tuple(rest[0]) if how == SCATTER else self.lines[x].shape
-        view = whole(0, shape) if how == SCATTER else self.views[x]
+        at = 2 if line.name == "set_item" else 1
+        index = line.args[at]
+        is_source = how == GATHER
+        view = self.views[line.args[0]] if is_source else whole(0, line.shape)
+        shape = view.shape
         if next(places(index), None) is None:
-            size = math.prod(shape) if how == SCATTER else self.size(view.root)
-            return line._replace(args=(x, known_distances(index, view, size), *rest))
+            size = self.size(view.root) if is_source else math.prod(shape)
+            known = known_distances(index, view, size)
+            return line._replace(args=(*line.args[:at], known, *line.args[at + 1 :]))
         chosen = choice(index, len(shape))
         assert chosen is not None
         count = len(chosen.parts)
         axes = zip(chosen.parts, shape, strict=False)
         ends = [self._add_bounds(part, n) for part, n in axes if type(part) is Ref]
-        full = self.lines[x].shape if how == SCATTER else line.shape
-        leading = full[: len(full) - chosen.behind]
+        leading = np.broadcast_shapes(*[
+            self.lines[part].shape if type(part) is Ref else np.shape(part) for part in chosen.parts
+        ])  # fmt: skip
         what = Distances(shape[:count], view.strides[:count])
         args = (*chosen.parts, *[end for pair in ends for end in pair])
         far = self.append(Line(what, args, {}, leading, np.dtype(np.int64)))
-        return line._replace(args=(x, (far, chosen.behind), *rest))
+        return line._replace(args=(*line.args[:at], (far, chosen.behind), *line.args[at + 1 :]))
 
     def _add_bounds(self, index: Ref, size: int) -> tuple[Ref, Ref]:
         """Add lines that find the smallest and the largest index."""

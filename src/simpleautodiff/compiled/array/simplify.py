@@ -326,14 +326,7 @@ def without_dead(program: RecordedProgram) -> RecordedProgram:
         needed[place] = True
     for number in range(len(lines) - 1, -1, -1):
         if needed[number]:
-            what, args, kwargs, *_ = lines[number]
-            for arg in args:
-                if type(arg) is Ref:
-                    needed[arg] = True
-                elif type(arg) in (tuple, list, slice):
-                    for place in places(arg):
-                        needed[place] = True
-            for place in places(kwargs) if kwargs else ():
+            for place in lines[number].needs():
                 needed[place] = True
     if all(needed):
         return program
@@ -342,11 +335,8 @@ def without_dead(program: RecordedProgram) -> RecordedProgram:
     for number, line in enumerate(lines):
         if needed[number]:
             of[number] = Ref(len(kept))
-            if len(kept) < number:  # some earlier lines were dropped
-                what, args, kwargs, shape, dtype, where = line
-                kwargs = with_values(kwargs, of) if kwargs else kwargs
-                line = Line(what, with_values(args, of), kwargs, shape, dtype, where)
-            kept.append(line)
+            dropped = len(kept) < number  # some earlier lines
+            kept.append(line.renumbered(of) if dropped else line)
     guards = [_renumber(guard, of) for guard in program.guards]
     return RecordedProgram(kept, program.inputs, guards, with_values(program.outputs, of))
 

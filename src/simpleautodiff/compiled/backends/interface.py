@@ -172,10 +172,10 @@ class CompiledArray(Protocol):
 
 
 class CompiledRolled(Protocol):
-    """A program that repeats, as code."""
+    """A program that repeats, as code: of its bodies, and of an entry from Python, if any."""
 
     code: Code
-    has_entry: bool
+    entry: Code | None
 
     def __call__(self, block: int, words: int, start: int, stop: int) -> int:
         """Process some words on a block of memory; return 0, or 1 + the guard that failed."""

@@ -134,7 +134,8 @@ def _find_dependent_lines(program: RecordedProgram, inputs: set[int]) -> set[int
     for number in range(program.inputs, len(program.lines)):
         line = program.lines[number]
         if isinstance(line.what, LoopFunction):
-            of_loops[number] = _find_dependent_results(line.what, [x in lines for x in line.args])
+            given = [type(x) is Ref and x in lines for x in line.args]
+            of_loops[number] = _find_dependent_results(line.what, given)
         elif line.what is operator.getitem and line.args[0] in of_loops:
             lines |= {number} if line.args[1] in of_loops[line.args[0]] else set()
         elif any(place in lines for place in places((line.args, line.kwargs))):

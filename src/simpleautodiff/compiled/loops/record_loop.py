@@ -107,10 +107,17 @@ def _trace(
             return step.f(*[build(symbols) for build in rebuild])
 
         carry, y, *go = level.go_every_way(run) if step.every_way else run()
-        after = [level.own(leaf) for leaf in flatten(carry)[0]]
+        pairs = zip(flatten(carry)[0], inputs, strict=False)
+        after = [_as_before(level.own(leaf), given) for leaf, given in pairs]
         results, rebuild_result = flatten(y)
         own = [*after, *map(level.own, results), *map(level.own, go)]
     return _Traced(level, inputs, after, own, rebuild_result)
+
+
+def _as_before(after: Symbol, before: Symbol) -> Any:
+    """Return a carried value in the dtype that it had before, if that has all its numbers."""
+    same = after.dtype == before.dtype or np.result_type(after.dtype, before.dtype) != before.dtype
+    return after if same else after.astype(before.dtype)
 
 
 def run_recorded(loop: RecordedLoop, limit: Any, go: Any, run: Callable[..., Any]) -> Any:

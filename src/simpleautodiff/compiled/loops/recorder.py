@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.loops.loop_line import ENDLESS
+from simpleautodiff.compiled.loops.plain_loops import PlainLoops, recording_plain_loops
 from simpleautodiff.compiled.loops.record_loop import (
     LoopStep,
     RecordedLoop,
@@ -30,18 +31,20 @@ class LoopLimits:
 
     lines: int = 400  # lines of all steps of a short loop
     rows: int = 4000  # the same for one example of a batch, whose program has no loops
+    paths: int = 8  # paths through a loop of Python that are recorded step by step
 
 
 LOOPS = LoopLimits()
 
 
 @contextmanager
-def recording_loops(estimates: Estimates, precise: bool) -> Iterator[None]:
+def recording_loops(estimates: Estimates, precise: bool) -> Iterator[PlainLoops]:
     """Record loops by one step in this context."""
     runner = LoopRunner(estimates, precise)
     token = RECORDER.set(lambda *loop: _record(runner, *loop))
     try:
-        yield
+        with recording_plain_loops(runner) as loops:
+            yield loops
     finally:
         RECORDER.reset(token)
 
@@ -58,7 +61,8 @@ def _record(
             return record(runner, steps, state, xs, args, True)
     except LoopOfRowsError:
         raise  # the whole batch can take the steps together
-    except Exception:  # the loop then runs as usual, or raises the error
+    except Exception as error:  # the loop then runs as usual, or raises the error itself
+        runner.refuse(error)
         return None
 
 

@@ -72,6 +72,11 @@ class LoopRunner:
 
     def __init__(self, estimates: Estimates, precise: bool) -> None:
         self.estimates, self.precise = estimates, precise
+        self.refusals: list[str] = []  # why loops were not recorded by one step
+
+    def refuse(self, error: Exception) -> None:
+        """Note why a loop is recorded step by step."""
+        self.refusals.append(str(error) or type(error).__name__)
 
     def loop(
         self, step: LoopStep, carry: Any, xs: Any, rows: int, limit: Any = None, go: Any = True
@@ -115,7 +120,7 @@ class LoopRunner:
             value = function(*map(find_example, operands))
         if not value[-3]:
             raise DecisionsDifferError("a decision is another one in another step of a loop")
-        whole = level.record(function, tuple(operands), {}, value)
+        whole = level.record(function, level.take_in(tuple(operands)), {}, value)
         made: list[Any] = [
             level.record(operator.getitem, (whole, k), {}, part) for k, part in enumerate(value)
         ]

@@ -37,11 +37,11 @@ class BodyLevel(SymbolLevel):
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
         """Run a row, with values of lower levels as arguments; the row keeps its rules."""
-        return self.run_row(primitive, self._take_in(args))
+        return self.run_row(primitive, self.take_in(args))
 
     def answer(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Apply a function that has no derivative."""
-        return super().answer(function, self._take_in(tuple(args)), self._take_in(kwargs))
+        return super().answer(function, self.take_in(tuple(args)), self.take_in(kwargs))
 
     def guard(self, truth: Any, number: int | None = None) -> bool:
         """Let the code branch on a bool, which has to be the same in every step."""
@@ -86,9 +86,10 @@ class BodyLevel(SymbolLevel):
         if isinstance(x, Traced):
             return x if isinstance(x, Symbol) and x.level is self else self.capture(x)
         number = np.asarray(x)[()]
-        return self.record(TABLE["pos"], (number,), {}, number)
+        return self.record(TABLE["astype"], (number, number.dtype), {}, number)
 
-    def _take_in(self, tree: Any) -> Any:
+    def take_in(self, tree: Any) -> Any:
+        """Return arguments on this level: values of lower ones become arguments of the program."""
         return map_leaves(
             lambda x: self.capture(x) if isinstance(x, Traced) and x.level is not self else x, tree
         )

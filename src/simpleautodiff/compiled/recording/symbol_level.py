@@ -11,7 +11,8 @@ so the program contains the sweep.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,13 @@ from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
     Ref,
+    Stack,
     native,
     with_values,
 )
 from simpleautodiff.core.level import Traced, evaluate
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.errors import TraceError, cite_line
+from simpleautodiff.errors import TraceError, cite_line, find_user_frame
 from simpleautodiff.rules.restating import find_value_alone
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import map_leaves
@@ -75,6 +77,8 @@ class SymbolLevel(OpaqueLevel):
         ] = {}  # symbols of an outer function, with their symbols here
         self._pinned: set[Ref] = set()  # masks that must be the same at every call
         self._asked: dict[int, bool] = {}
+        self._caller = find_user_frame()
+        self._decisions_at: dict[tuple[int, int], tuple[str, Stack]] = {}
 
     def input(self, value: Any) -> Symbol:
         """Add an argument of the function to the program."""
@@ -108,6 +112,10 @@ class SymbolLevel(OpaqueLevel):
         symbol.place = Ref(len(lines))
         lines.append(_new_line(Line, (what, args, kwargs, (), FLOAT64_DTYPE, "")))
         return symbol
+
+    def take_in(self, tree: Any) -> Any:
+        """Return arguments on this level, to which no other can be added."""
+        return tree
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
         """Run a row on the numbers of this call."""
@@ -173,8 +181,25 @@ class SymbolLevel(OpaqueLevel):
         expected = bool(truth.concrete)
         if truth.place not in self._asked:
             self._asked[truth.place] = expected
-            self.guards.append(Guard(truth.place, expected, cite_line(), number))
+            line, stack = self._find_decision()
+            self.guards.append(Guard(truth.place, expected, line, number, stack))
         return expected
+
+    def _find_decision(self) -> tuple[str, Stack]:
+        """Return the line at which the code decides, as text, and the functions that led to it."""
+        frame = find_user_frame(known=(self._caller,))
+        if frame is None:
+            return "", ()
+        key = id(frame.f_code), frame.f_lineno
+        if key not in self._decisions_at:
+            self._decisions_at[key] = cite_line(), tuple(self._walk_out(frame))
+        return self._decisions_at[key]
+
+    def _walk_out(self, frame: FrameType | None) -> Iterator[tuple[CodeType, int]]:
+        """Yield the user's functions that are running, out to the caller of the recorded one."""
+        while frame is not None and frame is not self._caller:
+            yield frame.f_code, frame.f_lineno
+            frame = find_user_frame(frame.f_back, (self._caller,)) if frame.f_back else None
 
     def pin(self, mask: Any) -> Any:
         """Return a mask with its value in this call; calls with another one are recorded again."""
@@ -247,7 +272,7 @@ class SymbolLevel(OpaqueLevel):
         """Return the program, its arguments first."""
         outputs = [self._as_argument(x) if isinstance(x, Symbol) else x for x in results]
         recorded = RecordedProgram(self.lines, inputs, self.guards, outputs)
-        self.lines, self.guards = [], []
+        self.lines, self.guards, self._caller = [], [], None
         return _with_inputs_first(recorded, len(self.captured)) if self.captured else recorded
 
 

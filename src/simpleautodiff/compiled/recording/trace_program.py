@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import CodeType
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -29,12 +30,32 @@ class Line(NamedTuple):
         what = self.what
         return what.name if type(what) is Primitive else getattr(what, "__name__", "input")
 
+    def needs(self) -> list[Ref]:
+        """Return the indices of the lines that it refers to, in the order of its arguments."""
+        found: list[Ref] = []
+        _collect(self.args, found)
+        if self.kwargs:
+            _collect(self.kwargs, found)
+        return found
+
+    def renumbered(self, of: Any) -> Line:
+        """Return the line with other references."""
+        what, args, kwargs, shape, dtype, where = self
+        kwargs = with_values(kwargs, of) if kwargs else kwargs
+        made: Line = _new_line(Line, (what, with_values(args, of), kwargs, shape, dtype, where))
+        return made
+
 
 @final
 class Ref(int):
     """A reference to the result of an earlier line, by its index, as an argument of a line."""
 
     __slots__ = ()
+
+
+Stack = tuple[
+    tuple[CodeType, int], ...
+]  # code of the user's functions, and the running line of each
 
 
 class Guard(NamedTuple):
@@ -47,6 +68,7 @@ class Guard(NamedTuple):
     expected: bool
     line: str
     number: int | None = None
+    stack: Stack = ()  # where the code was, from the innermost function outward
 
 
 class RecordedProgram(NamedTuple):
@@ -63,20 +85,28 @@ class RecordedProgram(NamedTuple):
 
 
 def places(tree: Any) -> Iterator[Ref]:
-    """Yield the indices of the lines that an argument refers to."""
-    if type(tree) is Ref:
-        yield tree
-    elif type(tree) in (tuple, list):
-        for part in tree:
-            yield from places(part)
-    elif type(tree) is dict:
-        for part in tree.values():
-            yield from places(part)
-    elif type(tree) is slice:
-        yield from places((tree.start, tree.stop, tree.step))
+    """Return the indices of the lines that an argument refers to."""
+    found: list[Ref] = []
+    _collect((tree,), found)
+    return iter(found)
+
+
+def _collect(parts: Any, found: list[Ref]) -> None:
+    """Append what parts of an argument refer to."""
+    if type(parts) is dict:
+        parts = parts.values()
+    for part in parts:
+        kind = type(part)
+        if kind is Ref:
+            found.append(part)
+        elif kind in _TREES:
+            _collect(part, found)
+        elif kind is slice:
+            _collect((part.start, part.stop, part.step), found)
 
 
 _TREES = {tuple, list, dict}
+_new_line: Any = tuple.__new__  # takes half the time of the named tuple's own
 
 
 def with_values(tree: Any, values: Any) -> Any:

@@ -27,18 +27,19 @@ _GETITEM, _SET_ITEM, _SCATTER, _ADD = (
 def take_views_late(recorded: RecordedProgram) -> RecordedProgram:
     """Return a program in which views are taken again where they are used later."""
     views = _find_views(recorded)
+    if not views:
+        return recorded
     lines: list[Line] = []
     of: dict[int, Ref] = {}
     for number, line in enumerate(recorded.lines):
-        known = {place: of[place] for place in places((line.args, line.kwargs))}
+        known = {place: of[place] for place in line.needs()}
         for place in known:
             if place in views and number - place > FAR:
                 view = recorded.lines[place]
                 known[place] = Ref(len(lines))
-                lines.append(view._replace(args=with_values(view.args, of)))
+                lines.append(view.renumbered(of))
         of[number] = Ref(len(lines))
-        kwargs = with_values(line.kwargs, known) if line.kwargs else line.kwargs
-        lines.append(line._replace(args=with_values(line.args, known), kwargs=kwargs))
+        lines.append(line.renumbered(known))
     guards = [guard._replace(place=of[guard.place]) for guard in recorded.guards]
     return RecordedProgram(lines, recorded.inputs, guards, with_values(recorded.outputs, of))
 

@@ -36,7 +36,9 @@ from simpleautodiff.compiled.rolled.rolled_program import (
     Row,
 )
 from simpleautodiff.compiled.rolled.single_lines import alone, can_compile
+from simpleautodiff.rules.row import TABLE
 
+_ASTYPE = TABLE["astype"]
 BOOL, INTEGER = np.dtype(np.bool_), np.dtype(np.int64)
 
 
@@ -129,6 +131,8 @@ class _Part:
         line = self.program.lines[number]
         if line.what is operator.getitem and line.args[0] in self._several:
             self.numbers[number] = self._several[line.args[0]][line.args[1]]
+        elif line.what is _ASTYPE and type(line.args[0]) is not Ref and not self.is_outermost:
+            self.numbers[number] = self.rolling.constant(line.args[0], line.dtype)
         elif isinstance(line.what, LoopFunction):
             self._end_body(number)
             self._several[number] = self._write_loop(line.what, line.args)
@@ -226,9 +230,11 @@ class _Part:
         rolling.calls.append(begin)
         part = _Part(rolling, body, [*cells, *rows, *given[end:]])
         self._finish_step(function, part, cells, results, loop)
-        if function.exits:
-            rolling.calls[at] = begin._replace(next=part.number(body.outputs[-1]))
         kept = [begin.limit, good, more, count, *cells, *results, *given]
+        if function.exits:  # it is read after the last call of a step
+            following = part.number(body.outputs[-1])
+            rolling.calls[at] = begin._replace(next=following)
+            kept.append(following)
         rolling.calls.append(LoopEnd(loop, kept))
         return [*cells, *results, good, more, count]
 

@@ -9,7 +9,6 @@ from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
     Ref,
-    places,
     with_values,
 )
 
@@ -29,27 +28,33 @@ def share_lines(recorded: RecordedProgram) -> RecordedProgram:
     >>> [line.name for line in share_lines(level.finish([y], 1)).lines]
     ['input', 'div', 'add', 'add', 'add']
     """
+    same = _find_same(recorded)
+    if not same:
+        return recorded
     of: dict[int, Ref] = {}
     lines: list[Line] = []
-    fixed: set[int] = set()  # new lines that need only the arguments
-    known: dict[Any, Ref] = {}
     for number, line in enumerate(recorded.lines):
-        if of:
-            line = line._replace(
-                args=with_values(line.args, of),
-                kwargs=with_values(line.kwargs, of) if line.kwargs else line.kwargs,
-            )
-        needed = [*places((line.args, line.kwargs))]
-        is_fixed = number < recorded.inputs or (needed and all([p in fixed for p in needed]))
-        if is_fixed and number >= recorded.inputs:
-            key = line.what, argument_key(line.args), argument_key(line.kwargs)
-            if key in known:
-                of[number] = known[key]
-                continue
-            known[key] = Ref(len(lines))
-        if is_fixed:
-            fixed.add(len(lines))
-        of[number] = Ref(len(lines))
-        lines.append(line)
+        if number in same:
+            of[number] = of[same[number]]
+        else:
+            of[number] = Ref(len(lines))
+            lines.append(line.renumbered(of))
     guards = [guard._replace(place=of[guard.place]) for guard in recorded.guards]
     return RecordedProgram(lines, recorded.inputs, guards, with_values(recorded.outputs, of))
+
+
+def _find_same(recorded: RecordedProgram) -> dict[int, int]:
+    """Return the lines that need only the arguments and equal an earlier one, with that one."""
+    same: dict[int, int] = {}
+    fixed: dict[int, Ref] = {number: Ref(number) for number in range(recorded.inputs)}
+    known: dict[Any, Ref] = {}  # what each line that needs only the arguments is, and the first
+    for number in range(recorded.inputs, len(recorded.lines)):
+        line = recorded.lines[number]
+        needed = line.needs()
+        if needed and all(map(fixed.__contains__, needed)):
+            _, args, kwargs, *_ = line.renumbered(fixed)
+            key = line.what, argument_key(args), argument_key(kwargs)
+            fixed[number] = known.setdefault(key, Ref(number))
+            if fixed[number] != number:
+                same[number] = int(fixed[number])
+    return same

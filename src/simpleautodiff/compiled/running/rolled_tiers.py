@@ -63,8 +63,8 @@ class TieredRolledProgram(EnteredProgram):
     def _compile(self, form: CallForm | None) -> None:
         self._compiled = TARGET.compile_rolled(self.layout, self.precise, form)
         self.tier = "optimised"
-        if self._compiled.has_entry and form:
-            self.enter(self._compiled.code, form.known)
+        if self._compiled.entry and form:
+            self.enter(self._compiled.entry, form.known)
 
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
         """Run the program on the best tier so far."""

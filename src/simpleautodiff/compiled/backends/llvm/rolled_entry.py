@@ -20,43 +20,67 @@ from simpleautodiff.compiled.native import compile as engine
 from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.rolled.move_loops import move_loop
 
-RUN, TABLES = "run", "tables"  # the range of words, and the first bytes of a block
+RUN, TABLES = "run", "tables"
+# The table: the first word, the end of the words, the first bytes of a block, and the
+# code of the bodies.
+FIRST_WORD, LAST_WORD, KNOWN, CODE = range(4)
 _COPY = "llvm.memcpy.p0.p0.i64"
 
 
 def can_enter(layout: RolledLayout) -> bool:
-    """Tell whether nothing is left to NumPy, and the words do not change."""
-    return len(layout.steps) == 1 and not layout.words_change
+    """Tell whether nothing is left to NumPy."""
+    return len(layout.steps) == 1
 
 
-def entry_exports() -> list[str]:
-    """Return the names that the code has to export."""
-    return [TABLES, KEPT, *entry_names(ENTRY)]
+def build_entry(layout: RolledLayout, form: CallForm, lanes: int, run: engine.Code) -> engine.Code:
+    """Compile the entry, and tell it where its words are, and the code of the bodies.
+
+    An entry has the sizes of all arrays built in, the bodies have not: so it is a module of its
+    own, and another number of steps uses the same bodies.
+    """
+    ir = entry_module(layout, form, lanes)
+    code = engine.build(ir, level=1, names=[TABLES, KEPT, *entry_names(ENTRY)], key=ir)
+    words, known = layout.words, layout.known
+    first = words.ctypes.data
+    addresses = [first, first + words.nbytes, known.ctypes.data, run.address(RUN)]
+    engine.place_addresses(code, TABLES, addresses, (words, known, run))
+    free_block_with(code)
+    return code
 
 
-def write_entry(module: Module, layout: RolledLayout, form: CallForm, lanes: int) -> None:
+def entry_module(layout: RolledLayout, form: CallForm, lanes: int) -> str:
     """Write the entry, and the function of argument and result addresses that it calls."""
+    module = Module(precise=False)
     module.declare(f"void @{_COPY}(ptr, ptr, i64, i1)")
-    builder = Builder()
-    begins = Builder("b")
-    _copy(begins, "%fresh", begins.get(f"@{TABLES}", 2, "ptr"), len(layout.known))
-    block, give_back = take_block(module, builder, layout.size, begins.lines)
+    builder, begins = Builder(), Builder("b")
+    _copy(begins, "%fresh", begins.get(f"@{TABLES}", KNOWN, "ptr"), len(layout.known))
+    own = -(-layout.size // 8) * 8  # words that change are in the block, after all else
+    size = own + layout.words.nbytes if layout.words_change else layout.size
+    if layout.words_change:
+        words = begins.get(f"@{TABLES}", FIRST_WORD, "ptr")
+        _copy(begins, begins.address("%fresh", own), words, layout.words.nbytes)
+    block, give_back = take_block(module, builder, size, begins.lines)
     for k, (offset, dtype, shape, _) in enumerate(layout.inputs):
-        size = math.prod(shape) * dtype.itemsize
-        _copy(builder, builder.address(block, offset), builder.get("%in", k, "ptr"), size)
-    start, stop = builder.get(f"@{TABLES}", 0, "ptr"), builder.get(f"@{TABLES}", 1, "ptr")
-    status = builder.new(f"call i32 @{RUN}(ptr {block}, ptr {start}, ptr {stop})")
+        of_input = math.prod(shape) * dtype.itemsize
+        _copy(builder, builder.address(block, offset), builder.get("%in", k, "ptr"), of_input)
+    if layout.words_change:
+        start, stop = builder.address(block, own), builder.address(block, size)
+    else:
+        start, stop = [builder.get(f"@{TABLES}", k, "ptr") for k in (FIRST_WORD, LAST_WORD)]
+    run = builder.get(f"@{TABLES}", CODE, "ptr")
+    status = builder.new(f"call i32 {run}(ptr {block}, ptr {start}, ptr {stop})")
     for k, place in enumerate([place for place in layout.outputs if type(place) is tuple]):
         _write_out(module, builder, block, k, place, lanes)
     builder.lines += give_back
     head = f"internal i32 @{BODY}(ptr %in, ptr %out) {ATTRIBUTES}"
     module.functions += [
-        f"@{TABLES} = global [3 x ptr] zeroinitializer",
+        f"@{TABLES} = global [4 x ptr] zeroinitializer",
         builder.text(head, f"ret i32 {status}"),
         declarations(arrays=True),
         arrays_entry(ENTRY, BODY, form.inputs, form.outputs, form.structure,
                      guarded=True, unlocked=True, out=form.out),
     ]  # fmt: skip
+    return module.text()
 
 
 def _copy(builder: Builder, to: str, by: str, size: int) -> None:
@@ -73,12 +97,3 @@ def _write_out(
     places = {0: builder.get("%out", number, "ptr"), 1: builder.address(block, offset)}
     args = ", ".join([f"ptr {places[slot]}" for slot in slots])
     builder.line(f"call void @{name}({args})")
-
-
-def prepare_entry(layout: RolledLayout, code: engine.Code) -> None:
-    """Tell the code the address of its words, and the first bytes of a block."""
-    words, known = layout.words, layout.known
-    first = words.ctypes.data
-    addresses = [first, first + words.nbytes, known.ctypes.data]
-    engine.place_addresses(code, TABLES, addresses, (words, known))
-    free_block_with(code)

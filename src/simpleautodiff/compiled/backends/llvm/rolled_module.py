@@ -10,13 +10,7 @@ from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.loop_function import write_loop
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
 from simpleautodiff.compiled.backends.llvm.number_loop import Moves, write_number_loop
-from simpleautodiff.compiled.backends.llvm.rolled_entry import (
-    RUN,
-    can_enter,
-    entry_exports,
-    prepare_entry,
-    write_entry,
-)
+from simpleautodiff.compiled.backends.llvm.rolled_entry import RUN, build_entry, can_enter
 from simpleautodiff.compiled.backends.llvm.scalar_function import write_body
 from simpleautodiff.compiled.backends.llvm.segments import write_segments
 from simpleautodiff.compiled.native import compile as engine
@@ -38,13 +32,10 @@ class NativeRolled:
     def __init__(
         self, layout: RolledLayout, precise: bool, form: CallForm | None, lanes: int
     ) -> None:
-        self.has_entry = form is not None and can_enter(layout)
-        entered = form if self.has_entry else None
-        names = [RUN, *(entry_exports() if entered else [])]
-        ir = rolled_module(layout, precise, lanes, entered)
-        self.code = engine.build(ir, level=1, names=names, key=ir)
-        if entered:
-            prepare_entry(layout, self.code)
+        ir = rolled_module(layout, precise, lanes)
+        self.code = engine.build(ir, level=1, names=[RUN], key=ir)
+        has_entry = form is not None and can_enter(layout)
+        self.entry = build_entry(layout, form, lanes, self.code) if has_entry and form else None
         kinds = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
         self._run = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(self.code.address(RUN))
 
@@ -53,9 +44,7 @@ class NativeRolled:
         return int(self._run(block, words + 8 * start, words + 8 * stop))
 
 
-def rolled_module(
-    layout: RolledLayout, precise: bool, lanes: int, form: CallForm | None = None
-) -> str:
+def rolled_module(layout: RolledLayout, precise: bool, lanes: int) -> str:
     """Write all bodies, and the function that calls them as the words say."""
     module, bodies = Module(precise), layout.bodies
     moves = {
@@ -76,8 +65,6 @@ def rolled_module(
     module.functions.append(_write_run(lengths, layout.words_change))
     if layout.words_change:
         module.functions += [_write_loop(), _write_advance()]
-    if form is not None:
-        write_entry(module, layout, form, lanes)
     return module.text()
 
 

@@ -1,7 +1,7 @@
-"""Errors for random numbers drawn with a node as parameter: which call, and what to write instead.
+"""Errors for compiled code of NumPy that was called with a node: what to write instead.
 
-NumPy's random functions are compiled and convert their arguments to plain arrays, so the call is
-read from the user's source line.
+Random functions, and methods of plain arrays such as `A.dot(x)`, convert their arguments to plain
+arrays, so the call is read from the user's source line.
 """
 
 from __future__ import annotations
@@ -36,18 +36,41 @@ _OTHER_ADVICE = (
 )
 
 
-def random_draw_error(x: Any) -> LostDerivativeError | None:
-    """Return the error if a random function of NumPy was called with a node; otherwise None."""
+_METHODS = ("dot", "searchsorted", "choose")  # of arrays; np.dot(A, x) takes nodes
+
+
+def compiled_call_error(x: Any) -> LostDerivativeError | None:
+    """Return the error if the user's line calls such a function with a node; otherwise None."""
     frame = find_user_frame()
     call = frame and _find_call(frame)
-    if not frame or not call or not _is_random(call.func, frame):
+    if not frame or not call:
         return None
+    if _is_random(call.func, frame):
+        return _random_draw_error(x, call)
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS and call.args:
+        return _method_error(x, call, call.func)
+    return None
+
+
+def _random_draw_error(x: Any, call: ast.Call) -> LostDerivativeError:
     owner, _, name = ast.unparse(call.func).rpartition(".")
     owner = f"{owner}." if owner else ""
     way_out = _ADVICE.get(name, _OTHER_ADVICE).format(owner=owner, name=name)
     return LostDerivativeError(
         f"{owner}{name} draws plain random numbers: with {x!r} it would drop its derivative. "
         f"Draw what does not depend on the node, and move it: write {way_out}{cite_line()}"
+    )
+
+
+def _method_error(x: Any, call: ast.Call, method: ast.Attribute) -> LostDerivativeError:
+    array, name = method.value, method.attr
+    function = ast.Attribute(ast.Name("np"), name)
+    ways_out = [ast.unparse(ast.Call(function, [array, *call.args], call.keywords))]
+    if name == "dot":
+        ways_out.insert(0, ast.unparse(ast.BinOp(array, ast.MatMult(), call.args[0])))
+    return LostDerivativeError(
+        f"{ast.unparse(method)} is a method of a plain array: with {x!r} it would drop its "
+        f"derivative. Write {' or '.join(ways_out)}{cite_line()}"
     )
 
 

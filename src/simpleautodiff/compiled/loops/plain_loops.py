@@ -1,0 +1,227 @@
+"""Run Python's loops that were rewritten as calls; while a function is recorded, by one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.compiled.loops.loop_line import ENDLESS
+from simpleautodiff.compiled.loops.record_loop import (
+    LoopStep,
+    RecordedLoop,
+    record_step,
+    run_recorded,
+)
+from simpleautodiff.compiled.loops.rewrite_loops import GO_ON
+from simpleautodiff.compiled.loops.run_loop import DecisionsDifferError, LoopOfRowsError, LoopRunner
+from simpleautodiff.compiled.recording.body_level import find_example
+from simpleautodiff.compiled.recording.symbols import not_recorded
+from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
+from simpleautodiff.core.level import Traced, unwrapped
+from simpleautodiff.values.pytree import flatten, map_leaves
+
+F = Callable[..., Any]
+Names = tuple[str, ...]
+MISSING = object()  # the value of a variable that does not exist yet
+LARGEST = 2**53  # integers up to which a float is exact
+RECORDING: ContextVar[PlainLoops | None] = ContextVar("RECORDING", default=None)
+
+
+@dataclass(slots=True)
+class PlainLoops:
+    """Python's loops that are recorded while a function is."""
+
+    runner: LoopRunner
+    recorded: set[CodeType] = field(default_factory=set)  # the steps of those that were
+
+    def note(self, step: F) -> None:
+        """Note that a loop was recorded by one step; what was in the way is gone."""
+        self.recorded.add(getattr(step, "__wrapped__", step).__code__)
+        self.runner.refusals.clear()
+
+
+@contextmanager
+def recording_plain_loops(runner: LoopRunner) -> Iterator[PlainLoops]:
+    """Record the loops that were rewritten by one step in this context."""
+    loops = PlainLoops(runner)
+    token = RECORDING.set(loops)
+    try:
+        yield loops
+    finally:
+        RECORDING.reset(token)
+
+
+def repeat(
+    test: F, step: F, variables: dict[str, Any], names: Names, written: Names, exits: bool
+) -> tuple[Any, ...]:
+    """Do ``while test(*state): exit, *state = step(*state)``; return the exit and the state.
+
+    If it cannot be recorded as it is, it may be possible after a first step, when all variables
+    exist and have the kind that they keep.
+    """
+    state = [variables.get(name, MISSING) for name in names]
+    marked = [name in written for name in names]
+    for _ in range(2):
+        made = _record(test, step, state, marked, exits)
+        if made is not None:
+            return made
+        if not test(*state):
+            return GO_ON, *state
+        number, *state = step(*state)
+        if number != GO_ON:
+            return number, *state
+    while test(*state):
+        number, *state = step(*state)
+        if number != GO_ON:
+            return number, *state
+    return GO_ON, *state
+
+
+def repeat_over(
+    items: Iterable[Any],
+    step: F,
+    variables: dict[str, Any],
+    names: Names,
+    written: Names,
+    exits: bool,
+) -> tuple[Any, ...]:
+    """Do ``for item in items: exit, *state = step(item, *state)``; return the exit and the state.
+
+    Over a range it is a loop that counts; so it is over the rows of an array.
+    """
+    if type(items) is range:
+        return _count(items, lambda k: k, step, variables, names, written, exits)
+    if isinstance(items, Traced) and np.ndim(items) > 0:  # type: ignore[arg-type]
+        rows: Any = items
+        return _count(range(len(rows)), rows.__getitem__, step, variables, names, written, exits)
+    state = [variables.get(name, MISSING) for name in names]
+    for item in items:
+        number, *state = step(item, *state)
+        if number != GO_ON:
+            return number, *state
+    return GO_ON, *state
+
+
+def _count(
+    places: range,
+    find_item: F,
+    step: F,
+    variables: dict[str, Any],
+    names: Names,
+    written: Names,
+    exits: bool,
+) -> tuple[Any, ...]:
+    """Repeat a step with a count among its variables."""
+
+    def test(place: Any, *_: Any) -> Any:
+        return place < places.stop if places.step > 0 else place > places.stop
+
+    def count(place: Any, *state: Any) -> tuple[Any, ...]:
+        number, *after = step(find_item(place), *state)
+        return number, place + places.step, *after
+
+    count.__wrapped__ = step  # type: ignore[attr-defined]
+    counted = {**variables, "<place>": places.start}
+    number, _, *state = repeat(test, count, counted, ("<place>", *names), written, exits)
+    return number, *state
+
+
+# Recording. ---------------------------------------------------------------------------------------
+
+
+def _record(
+    test: F, step: F, state: list[Any], written: list[bool], exits: bool
+) -> tuple[Any, ...] | None:
+    """Record a loop by one step; None if that is not possible."""
+    loops = RECORDING.get()
+    if loops is None or any(x is MISSING for x in state):
+        return None
+    loops.runner.estimates.check()
+
+    def f(carry: Any, _: Any) -> Any:
+        number, *after = step(*carry[exits:])
+        goes_on = test(*after) if number == GO_ON else False
+        return ((number, *after) if exits else tuple(after)), None, goes_on
+
+    carry = (GO_ON, *state) if exits else tuple(state)
+    try:
+        go = test(*state)
+        _check_structures(state, written, bool(find_example(go)))
+        made = _record_ways(loops.runner, f, carry, go)
+    except LoopOfRowsError:
+        raise  # the whole batch can take the steps together
+    except Exception as error:  # the loop then runs as usual, or raises the error
+        loops.runner.refuse(error)
+        return None
+    if made is not None:
+        loops.note(step)
+    return made if made is None or exits else (GO_ON, *made)
+
+
+def _record_ways(runner: LoopRunner, f: F, carry: Any, go: Any) -> tuple[Any, ...] | None:
+    """Record a loop whose steps go one way, or else every way."""
+    for every_way in (False, True):
+        recorded = _record_numbers(runner, LoopStep(f, exits=True, every_way=every_way), carry)
+        if not any(isinstance(x, Traced) for x in recorded.values):
+            return None
+        try:
+            return run_recorded(recorded, ENDLESS, go, runner.run)[0]  # type: ignore[no-any-return]
+        except DecisionsDifferError:
+            if every_way:
+                raise
+    raise AssertionError("a loop is recorded one way, or every way")
+
+
+def _record_numbers(runner: LoopRunner, step: LoopStep, carry: Any) -> RecordedLoop:
+    """Record a step with its integers as such if they count; as floats if they may grow."""
+    recorded = record_step(step, carry, None, 0, runner)
+    whole = [k for k, x in enumerate(flatten(carry)[0]) if type(unwrapped(x)) is int]
+    if all(_is_counted(recorded.function.body, k, whole) for k in whole):
+        return recorded
+    return record_step(step, map_leaves(_as_float, carry), None, 0, runner)
+
+
+def _is_counted(program: RecordedProgram, carried: int, whole: list[int]) -> bool:
+    """Tell whether a step changes a carried integer by constants at most."""
+
+    def counts(place: Any) -> bool:
+        if type(place) is not Ref or place in whole:
+            return True
+        line = program.lines[place]
+        if line.name == "where":
+            return all(map(counts, line.args[1:]))
+        refs = [arg for arg in line.args if type(arg) is Ref]
+        return line.name in _COUNTING and len(refs) <= 1 and all(map(counts, refs))
+
+    return counts(program.outputs[carried])
+
+
+_COUNTING = {"add", "sub", "pos", "astype"}
+
+
+def _as_float(x: Any) -> Any:
+    if type(unwrapped(x)) is not int:
+        return x
+    if abs(unwrapped(x)) > LARGEST:
+        raise not_recorded(f"a loop that carries the integer {unwrapped(x)}")
+    return float(unwrapped(x))
+
+
+def _check_structures(state: list[Any], written: list[bool], goes_on: bool) -> None:
+    """Refuse variables without a value, and structures that change: others may refer to them.
+
+    An array may change in a loop that takes a step: if that shows elsewhere, the result tells.
+    """
+    for x, is_written in zip(state, written, strict=True):
+        if x is None:
+            raise not_recorded("a variable that is None before the first step of a loop")
+        if is_written and isinstance(x, list | dict | set):
+            raise not_recorded(f"a loop that changes a {type(x).__name__} in place")
+        if is_written and not goes_on and np.ndim(find_example(x)) > 0:
+            raise not_recorded("a loop without a step that would change an array in place")

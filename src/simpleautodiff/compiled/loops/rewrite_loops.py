@@ -1,0 +1,248 @@
+"""Rewrite Python's loops as calls: a step becomes a function of the variables that it changes.
+
+``while test: body`` becomes ``x, y = repeat(test, step, x, y)``, where `test` and `step` are
+functions of x and y, the variables that one step hands to the next. A `break`, a `return` or a
+`raise` in the body ends the step with the number of the exit; what is returned or raised is
+evaluated after the loop. What cannot be written so stays as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterable, Iterator
+from types import CodeType
+from typing import Any, NamedTuple
+
+from simpleautodiff.compiled.loops.step_variables import (
+    SCOPES,
+    find_carried,
+    find_shared,
+    find_stored,
+    walk_scope,
+)
+
+REPEATING = "simpleautodiff.compiled.loops.plain_loops"
+GO_ON, BREAK = 0, 1  # exits of a step; each `return` and `raise` has a further number
+_REFUSED = (
+    ast.AsyncFor, ast.AsyncWith, ast.Await, ast.ClassDef, ast.Delete, ast.FunctionDef, ast.Global,
+    ast.Import, ast.ImportFrom, ast.Lambda, ast.Match, ast.NamedExpr, ast.Nonlocal, ast.Try,
+    ast.Yield, ast.YieldFrom,
+)  # fmt: skip
+
+
+class Rewritten(NamedTuple):
+    """The code of a function in which some loops are calls, and how many."""
+
+    code: CodeType
+    loops: int
+
+
+def rewrite_loops(code: CodeType, lines: Iterable[int]) -> Rewritten | None:
+    """Return the code of the same function, with the loops around some lines as calls.
+
+    None if there are none, or if the source is not at hand.
+    """
+    source = _Source.find(code)
+    if source is None:
+        return None
+    rewriting = _Rewriting(source.function, frozenset(lines))
+    source.function.body = [*_import_helpers(), *rewriting.block(source.function.body)]
+    made = source.compile(code) if rewriting.count else None
+    return Rewritten(made, rewriting.count) if made is not None else None
+
+
+class _Source(NamedTuple):
+    """The source of a function, in that of its module."""
+
+    module: ast.Module
+    function: ast.FunctionDef
+
+    @classmethod
+    def find(cls, code: CodeType) -> _Source | None:
+        """Return the source of a function; None if it is not the one that was compiled."""
+        try:
+            module = ast.parse("".join(linecache.getlines(code.co_filename)))
+        except (SyntaxError, ValueError):
+            return None
+        for node in ast.walk(module):
+            if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+                first = min([node.lineno, *[x.lineno for x in node.decorator_list]])
+                source = cls(module, node)
+                if first == code.co_firstlineno and source.compile(code) == code:
+                    return source
+        return None
+
+    def compile(self, code: CodeType) -> CodeType | None:
+        """Compile the module; return the code of the function, if it has the same variables."""
+        tree = ast.fix_missing_locations(self.module)
+        for made in nested_codes(compile(tree, code.co_filename, "exec", dont_inherit=True)):
+            if (made.co_qualname, made.co_firstlineno) == (code.co_qualname, code.co_firstlineno):
+                return made if made.co_freevars == code.co_freevars else None
+        return None
+
+
+class _Rewriting:
+    """Rewrites the loops of one function, those inside others first."""
+
+    def __init__(self, definition: ast.FunctionDef, lines: frozenset[int]) -> None:
+        self.definition, self.lines = definition, lines
+        self.count = 0
+
+    def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """Rewrite the loops among some statements."""
+        return [new for statement in statements for new in self._rewrite(statement)]
+
+    def _rewrite(self, statement: ast.stmt) -> list[ast.stmt]:
+        if isinstance(statement, SCOPES):
+            return [statement]
+        holders = [statement, *getattr(statement, "handlers", []), *getattr(statement, "cases", [])]
+        for holder in holders:
+            for name in ("body", "orelse", "finalbody"):
+                if isinstance(inside := getattr(holder, name, None), list):
+                    inside[:] = self.block(inside)
+        if isinstance(statement, ast.While | ast.For) and self._is_wanted(statement):
+            return self._rewrite_loop(statement)
+        return [statement]
+
+    def _is_wanted(self, loop: ast.While | ast.For) -> bool:
+        """Tell whether a loop is around one of the lines, and can be rewritten."""
+        around = any(loop.lineno <= line <= (loop.end_lineno or 0) for line in self.lines)
+        if not around or loop.orelse or not all(map(_can_repeat, walk_scope(loop))):
+            return False
+        return not find_stored(loop).names & find_shared(self.definition)
+
+    def _rewrite_loop(self, loop: ast.While | ast.For) -> list[ast.stmt]:
+        self.count += 1
+        number = self.count
+        exits = _Exits()
+        body = [exits.visit(statement) for statement in loop.body]
+        after = exits.after(f"<exit {number}>")
+        if isinstance(loop, ast.For):
+            body.insert(0, ast.Assign([loop.target], _load("<item>"), lineno=loop.lineno))
+        names = find_carried(self.definition, loop, body, after)
+        for end, exit_number in exits.ends:
+            end.value = _end_step(exit_number, names).value
+        body.append(_end_step(GO_ON, names))
+        made: list[ast.stmt] = []
+        if isinstance(loop, ast.While):
+            what: ast.expr = _load(f"<test {number}>")
+            made.append(_define(f"<test {number}>", names, [ast.Return(loop.test)]))
+            step = _define(f"<step {number}>", names, body)
+        else:
+            what, step = loop.iter, _define(f"<step {number}>", ["<item>", *names], body)
+        written = [name for name in names if name in find_stored(loop).written]
+        variables, has_exits = ast.Call(_load("<locals>"), [], []), ast.Constant(exits.number > 0)
+        call = ast.Call(
+            _load("<repeat>" if isinstance(loop, ast.While) else "<repeat over>"),
+            [what, _load(step.name), variables, _texts(names), _texts(written), has_exits],
+            [],
+        )
+        targets = ast.Tuple([_store(f"<exit {number}>"), *map(_store, names)], ast.Store())
+        call_loop = ast.Assign([targets], call)
+        call_loop.reads = {*names}  # type: ignore[attr-defined]
+        made = [*made, step, call_loop, *after]
+        return [ast.copy_location(statement, loop) for statement in made]
+
+
+class _Exits(ast.NodeTransformer):
+    """Replaces what leaves a loop by the end of its step."""
+
+    def __init__(self) -> None:
+        self.number = GO_ON
+        self.ends: list[tuple[ast.Return, int]] = []
+        self._later: list[tuple[int, ast.stmt]] = []
+        self._is_inside = False  # whether in a loop of the step
+
+    def after(self, name: str) -> list[ast.stmt]:
+        """Return the statements that leave the function, or raise, after the loop."""
+        return [
+            ast.copy_location(
+                ast.If(
+                    ast.Compare(_load(name), [ast.Eq()], [ast.Constant(number)]), [statement], []
+                ),
+                statement,
+            )
+            for number, statement in self._later
+        ]
+
+    def visit(self, node: ast.AST) -> Any:
+        """Replace the exits in a statement."""
+        if isinstance(node, SCOPES):
+            return node
+        if isinstance(node, ast.Return | ast.Raise):
+            self.number = max(self.number, BREAK) + 1
+            self._later.append((self.number, node))
+            return self._end(node, self.number)
+        if isinstance(node, ast.Break | ast.Continue) and not self._is_inside:
+            is_break = isinstance(node, ast.Break)
+            self.number = max(self.number, BREAK) if is_break else self.number
+            return self._end(node, BREAK if is_break else GO_ON)
+        outside, self._is_inside = self._is_inside, self._is_inside or isinstance(node, _LOOPS)
+        made = self.generic_visit(node)
+        self._is_inside = outside
+        return made
+
+    def _end(self, node: ast.AST, number: int) -> ast.AST:
+        end = ast.Return()
+        self.ends.append((end, number))
+        return ast.copy_location(end, node)
+
+
+_LOOPS = (ast.While, ast.For)
+
+
+def _can_repeat(node: ast.AST) -> bool:
+    """Tell whether a part of a loop can be part of a function."""
+    if isinstance(node, ast.FunctionDef) and node.name.startswith("<"):
+        return True  # a loop inside that has been rewritten
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)  # what does not return anything has effects
+    changes = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    elsewhere = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    if elsewhere and not isinstance(node.value, ast.Name):  # type: ignore[attr-defined]
+        return False
+    return not changes and not isinstance(node, _REFUSED)
+
+
+# Pieces of code. ----------------------------------------------------------------------------------
+
+
+def _load(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _store(name: str) -> ast.Name:
+    return ast.Name(name, ast.Store())
+
+
+def _texts(names: list[str]) -> ast.Tuple:
+    return ast.Tuple([ast.Constant(name) for name in names], ast.Load())
+
+
+def _end_step(number: int, names: list[str]) -> ast.Return:
+    return ast.Return(ast.Tuple([ast.Constant(number), *map(_load, names)], ast.Load()))
+
+
+def _define(name: str, parameters: list[str], body: Iterable[ast.stmt]) -> ast.FunctionDef:
+    args = ast.arguments([], [ast.arg(name) for name in parameters], None, [], [], None, [])
+    made = ast.FunctionDef(name, args, list(body), [], None)
+    made.type_params = []  # type: ignore[attr-defined]
+    return made
+
+
+def _import_helpers() -> list[ast.stmt]:
+    """Return the code that imports what the rewritten loops call."""
+    helpers = [ast.alias("repeat", "<repeat>"), ast.alias("repeat_over", "<repeat over>")]
+    return [
+        ast.ImportFrom(REPEATING, helpers, 0),
+        ast.ImportFrom("builtins", [ast.alias("locals", "<locals>")], 0),
+    ]
+
+
+def nested_codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield code and all code of functions defined in it."""
+    yield code
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from nested_codes(part)

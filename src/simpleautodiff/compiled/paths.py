@@ -1,0 +1,67 @@
+"""The paths through the code of a function that calls with one signature have taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from simpleautodiff.compiled.loops.recorder import LOOPS
+from simpleautodiff.compiled.loops.replace_code import LoopsToRecord
+from simpleautodiff.compiled.recording.trace_program import Guard, RecordedProgram
+from simpleautodiff.compiled.running.runnable import RunnableProgram
+
+
+@dataclass(eq=False)
+class Path:
+    """One path through the code: its program, and how to assemble its results.
+
+    `branches[k]` is the path where the k-th guard does not hold; `as_is[k]` says why there is none.
+    """
+
+    recorded: RecordedProgram
+    program: RunnableProgram
+    finish: Callable[[list[Any]], Any]
+    results: list[Any]  # the dtype of each result; None if it is not a number
+    # Inputs and result of the function, if the program is not confirmed to give the same yet.
+    unconfirmed: tuple[list[Any], Any] | None = None
+    branches: dict[int, Path] = field(default_factory=dict)
+    as_is: dict[int, str] = field(default_factory=dict)
+    unrolled: list[str] = field(default_factory=list)  # why loops were recorded step by step
+
+    def all(self) -> list[Path]:
+        """Return this path and all paths that branch off it."""
+        return [self, *[path for turn in self.branches.values() for path in turn.all()]]
+
+
+@dataclass(eq=False, slots=True)
+class Specialization:
+    """What is known of calls with one signature."""
+
+    calls: int = 0
+    root: Path | None = None
+    looped: Path | None = None  # the path on which Python's loops are loops; it replaces the root
+    loops: LoopsToRecord = field(default_factory=LoopsToRecord)  # those loops
+    not_looped: dict[str, str] = field(default_factory=dict)  # lines of others, and why not
+    last: Path | None = None  # the path that the last call took
+    reason: str = ""  # why it is not compiled
+    given: list[str] = field(default_factory=list)  # the paths of the arguments that may change
+
+    @property
+    def first(self) -> Path | None:
+        """The path that a call begins with, if there is no other to try before."""
+        return self.looped or self.root
+
+    def paths(self) -> list[Path]:
+        """Return the recorded paths through the code."""
+        return [path for begin in (self.root, self.looped) if begin for path in begin.all()]
+
+    def find_loops(self, guard: Guard, most: int) -> LoopsToRecord | None:
+        """Return the loops to record by one step, with that around a guard that has failed.
+
+        None if there is no other, or if few short paths do as well.
+        """
+        paths = self.paths()
+        lines = sum([len(path.recorded.lines) for path in paths])
+        are_short = lines <= LOOPS.lines and len(paths) < min(LOOPS.paths, most)
+        return None if are_short or guard.line in self.not_looped else self.loops.extended(guard)

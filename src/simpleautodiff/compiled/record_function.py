@@ -1,0 +1,125 @@
+"""Record a function: run it on symbols, and return the program of what it did."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.arrays.made_arrays import run_with_replacements
+from simpleautodiff.arrays.patch_scipy import patch_scipy
+from simpleautodiff.compiled.loops.plain_loops import PlainLoops
+from simpleautodiff.compiled.loops.recorder import recording_loops
+from simpleautodiff.compiled.recording.estimates import Estimates, NumbersNeeded
+from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
+from simpleautodiff.compiled.recording.trace_program import RecordedProgram, native
+from simpleautodiff.compiled.running.batched_function import record_batched
+from simpleautodiff.compiled.signature import CallSignature
+from simpleautodiff.core.engine import engine
+from simpleautodiff.core.level import unwrapped
+from simpleautodiff.errors import TraceError
+from simpleautodiff.transforms.arguments import name_of
+from simpleautodiff.values.pytree import flatten
+
+F = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of `jit`."""
+
+    precise: bool = False
+    tier: str | None = None
+    threads: int = 1
+    max_paths: int = 64
+
+
+class RecordedFunction(NamedTuple):
+    """A recorded function."""
+
+    program: RecordedProgram
+    outputs: list[Any]  # its results: symbols, or constants if they do not depend on the arguments
+    is_exact: bool  # whether the symbols have the numbers of the call
+    loops: PlainLoops
+
+
+def record_program(f: F, described: CallSignature, options: Options) -> RecordedFunction:
+    """Run a function on symbols instead of its inputs; return the program and its results.
+
+    Loops are recorded by one step each; if code branches on their results, the function is recorded
+    again with the numbers of all steps.
+    """
+    for estimates in (Estimates(allowed=True), Estimates()):
+        with suppress(NumbersNeeded), recording_loops(estimates, options.precise) as loops:
+            recorded, outputs = run_on_symbols(f, described, options, estimates)
+            return RecordedFunction(recorded, outputs, not estimates.made, loops)
+    raise AssertionError("true numbers are never asked for again")
+
+
+def run_on_symbols(
+    f: F, described: CallSignature, options: Options, estimates: Estimates
+) -> tuple[RecordedProgram, list[Any]]:
+    """Run a function on symbols; return the program and its results."""
+    patch_scipy()
+    level = SymbolLevel(
+        False, options.precise, options.threads, options.tier, record_batched, estimates
+    )
+    leaves, rebuild = flatten(described.tree)
+    with (
+        engine.recording() as use,
+        _WithoutWarnings() as silence,
+        use,
+        silence,
+        level,
+        np.errstate(all="ignore"),
+    ):
+
+        def run() -> Any:
+            level.restart()
+            estimates.made = False
+            given = list(leaves)
+            for i in described.varies:
+                given[i] = level.input(_as_input(leaves[i]))
+            some, more = rebuild(iter(given))
+            return f(*some, **more)
+
+        outputs = [unwrapped(x) for x in flatten(run_with_replacements(f, run, run))[0]]
+        if level.captured:
+            raise TraceError(f"{name_of(f)} reads a number of a function being recorded")
+        return level.finish(outputs, len(described.varies)), outputs
+
+
+class _Silence(warnings.catch_warnings):
+    """Suppresses warnings that the function has already issued."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        warnings.simplefilter("ignore")
+
+
+class _WithoutWarnings:
+    """Suppress warnings: ``with _WithoutWarnings() as silence, silence``, ended twice.
+
+    Warnings are switched off for all threads, so only one of them can switch them on again.
+    """
+
+    def __init__(self) -> None:
+        alone = threading.current_thread() is threading.main_thread()
+        self.silence: AbstractContextManager[None] = _Silence() if alone else nullcontext()
+
+    def __enter__(self) -> AbstractContextManager[None]:
+        return self.silence
+
+    def __exit__(self, *exception: object) -> None:
+        with suppress(AttributeError, RuntimeError):  # interrupted before anything was changed
+            self.silence.__exit__(None, None, None)
+
+
+def _as_input(leaf: Any) -> Any:
+    leaf = native(leaf)
+    return leaf[()] if isinstance(leaf, np.ndarray) and not leaf.ndim else leaf
