@@ -146,3 +146,11 @@ def test_a_variable_of_a_constant_is_noted(capsys):
     written = capsys.readouterr()
     assert written.out.strip() == "0"
     assert "x is not in the formula, which has no variables" in written.err
+
+
+def test_a_formula_without_steps_has_no_empty_sections(capsys):
+    text = out(capsys, "explain", "x", "x=1")
+    lines = text.splitlines()
+    rules = [number for number, line in enumerate(lines) if line.startswith("──")]
+    assert all(number + 1 not in rules for number in rules)
+    assert "In words" not in text

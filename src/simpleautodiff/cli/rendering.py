@@ -189,7 +189,8 @@ def _text(shown: RecordedProblem) -> str:
     parts.append(f"{write_output.bold_title('Graph')}\n{_sketch(shown)}")
     shown.report()
     words = "\n".join(map(write_output.paragraph, shown.words()))
-    return "\n\n".join([*parts, f"{write_output.bold_title('In words')}\n{words}"])
+    parts += [f"{write_output.bold_title('In words')}\n{words}"] if words else []
+    return "\n\n".join(parts)
 
 
 def _sketch(shown: RecordedProblem) -> str:
@@ -234,7 +235,7 @@ def _html(shown: RecordedProblem) -> str:
     parts = [
         *(f"<section>{table}</section>" for table in tables),
         f"<section><h2>Graph</h2>{_draw(shown.figure(), 'html')}</section>",
-        f"<section><h2>In words</h2>{words}</section>",
+        *([f"<section><h2>In words</h2>{words}</section>"] if words else []),
     ]
     return PAGE.format(title=html.escape(shown.headline), body="\n".join(parts))
 
