@@ -662,3 +662,26 @@ def test_the_graph_stays_where_it_is_whatever_is_said_below_it(tab, tmp_path, wo
         tab.keyboard.press(key)
     assert tab.locator(".tip").is_visible()
     assert places == places[:1] * len(places)
+
+
+def looped(x, y):
+    for _ in range(12):
+        y = ad.cos(y) * y
+        x = ad.sin(x) * y
+    return x
+
+
+def test_what_a_sweep_does_not_reach_inside_a_folded_box_has_no_row(tab, tmp_path):
+    tab.goto(ad.explore(looped, 2.0, 5.0, path=tmp_path / "page.html").as_uri())
+    phase(tab, "forward")
+    rows = tab.locator(".table tr.unreached th").all_inner_texts()
+    assert len(rows) == 1  # that of the other input
+
+
+def test_the_lines_of_a_box_are_inside_its_frame(shown):
+    phase(shown, "reverse")
+    shown.click("[aria-label='To the end']")
+    for group in shown.locator(".canvas g.node").all():
+        frame = group.locator("rect").first.bounding_box()
+        line = group.locator("text.derivative").bounding_box()
+        assert line["y"] + line["height"] < frame["y"] + frame["height"]
