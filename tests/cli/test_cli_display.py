@@ -60,7 +60,7 @@ def test_graphs(capsys, tmp_path):
 def test_source_runs(capsys):
     for mode in ("forward", "reverse"):
         space = {}
-        exec(out(capsys, "source", *EXAMPLE, "--mode", mode), space)
+        exec(out(capsys, "source", *EXAMPLE, "--mode", mode, "--wrt", "x1"), space)
         (function,) = [f for name, f in space.items() if name.endswith("of_formula")]
         assert function(2.0, 5.0) == 5.5
     assert r"\begin{align*}" in out(capsys, "source", *EXAMPLE, "--format", "latex")
@@ -128,3 +128,29 @@ def test_the_result_is_not_called_as_a_part_of_the_formula(capsys):
     assert "\nz   = v3 " in text
     assert "Reverse mode: derivatives of z" in text
     assert out(capsys, "grad", "y = x*2; sin(y) + y", "x=1", "--order", "2")
+
+
+def test_source_without_a_variable_is_the_gradient(capsys):
+    space = {}
+    exec(out(capsys, "source", "x**2*y", "x=3", "y=2"), space)
+    assert space["grad_of_formula"](3.0, 2.0) == (12.0, 9.0)
+
+
+def test_a_document_loads_each_package_once(capsys):
+    text = out(capsys, "explain", "x*y", "x=2", "y=3", "--format", "latex")
+    assert text.count(r"\usepackage") == 1
+
+
+def test_a_variable_of_a_constant_is_noted(capsys):
+    main(["grad", "5", "x=1"])
+    written = capsys.readouterr()
+    assert written.out.strip() == "0"
+    assert "x is not in the formula, which has no variables" in written.err
+
+
+def test_a_formula_without_steps_has_no_empty_sections(capsys):
+    text = out(capsys, "explain", "x", "x=1")
+    lines = text.splitlines()
+    rules = [number for number, line in enumerate(lines) if line.startswith("──")]
+    assert all(number + 1 not in rules for number in rules)
+    assert "In words" not in text

@@ -205,3 +205,32 @@ def test_the_command_grades_a_folder(folder, capsys):
     assert "subtraction_sign" in capsys.readouterr().out
     with pytest.raises(ArgumentError, match="there is no folder"):
         learn.grade_class(folder / "none")
+
+
+def test_a_quiz_asks_again_for_what_is_no_number():
+    sheet = learn.exercise("x*y - x", 2, 5, about=["adjoints"], blanks=1)
+    told, answers = [], iter(["abc", "4,0", ""])
+    marks = sheet.quiz(lambda question: next(answers), told.append)
+    assert [mark.right for mark in marks] == [True]
+    assert "an empty line ends the quiz" in told[0]
+    assert told[1].startswith("abc is no number")
+    assert not any("right is" in line for line in told)
+
+
+def test_the_page_says_what_may_be_typed_and_has_the_signs_of_mathematics():
+    sheet = learn.exercise("x1*x2 - x1", 2, 5, blanks=1)
+    page = sheet.to("html")
+    assert "11/2 or 5.5" in page
+    assert "x<sub>1</sub> × x<sub>2</sub>" in page
+    assert "11/2 or 5.5" not in sheet.to("html", answers=True).split("<script>")[0]
+
+
+def test_the_page_of_a_class_has_heads_and_a_count(tmp_path):
+    (tmp_path / "ada.py").write_text(learn.rung(3).text)
+    (tmp_path / "bob.py").write_text("x = 1\n")
+    report = learn.grade_class(tmp_path, "rules")
+    page = report.to("html")
+    assert "<th>submission</th><th>graphs right</th>" in page
+    assert "1 of 2 submissions are right." in page
+    assert str(tmp_path) not in page
+    assert report.submissions[1].refused.startswith("cannot be graded: no engine was found")

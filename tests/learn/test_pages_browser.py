@@ -48,7 +48,9 @@ def test_a_page_of_exercises_checks_and_explains(tab, tmp_path):
     assert answer("adjoints y", "3/16")[0] == "wrong"
     assert "the sign is missing" in answer("adjoints y", "3/16")[1]
     assert answer("adjoints x", "-0.75") == ("right", "right")
+    assert answer("adjoints x", "-0,75") == ("right", "right")
     assert answer("adjoints x", "17") == ("wrong", "not yet")
+    assert answer("adjoints x", "abc") == ("wrong", "this is no number: 5.5, 11/2 or -3 are")
     assert tab.errors == []
     assert all(url.startswith("file:") for url in tab.requests)
 

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+import simpleautodiff as ad
 from simpleautodiff import (
     ArgumentError,
     Node,
@@ -81,3 +82,24 @@ def test_a_node_as_a_seed_says_what_to_write(graph):
     for sweep in (lambda: reverse(y, x1), lambda: forward(x1, y), lambda: forward({x1: y})):
         with pytest.raises(ArgumentError, match=r"write reverse\(y\)\[x\] or forward\(x\)\[y\]"):
             sweep()
+
+
+def test_an_empty_order_is_shown_with_all_that_is_missing():
+    x = ad.Node(2.0)
+    y = ad.sin(x) * x
+    shown = repr(ad.forward(x, order=[]))
+    assert y.value == pytest.approx(1.8185948536513634)
+    assert shown.endswith("are missing.")
+    assert all(name in shown for name in ("x1", "v1", "v2"))
+
+
+def test_a_node_made_by_hand_has_no_rule_and_the_error_says_what_to_do():
+    x = ad.Node(2.0)
+    y = ad.Node(4.0, [x, x], "mul")
+    y.grad_wrt_parents = [2.0, 2.0]
+    x.child_nodes.append(y)
+    assert ad.reverse(y)[x] == 4.0
+    assert "∂y/∂x1" in str(ad.trace(y).adjoints())
+    for look in (ad.source, ad.compare):
+        with pytest.raises(ad.errors.RuleError, match="use simpleautodiff's mul, or look at it by"):
+            look(y)

@@ -137,9 +137,10 @@ def _verdict(checks: list[Check]) -> str:
 
 def _source(options: argparse.Namespace) -> None:
     problem = _problem(options)
-    wrt = options.wrt or problem.names[0]
     with Progress("recording"):
-        text = rendering.source(problem, wrt, options.order, options.mode, options.format)
+        text = rendering.source(
+            problem, options.wrt or "", options.order, options.mode, options.format
+        )
     write_output.write(text, options.output)
 
 

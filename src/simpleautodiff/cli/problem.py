@@ -90,7 +90,7 @@ def read_problem(target: str, point: Sequence[str]) -> Problem:
     own = list(names)
     names += _find_unused(names, point)
     given = _read_point(names, names, point)
-    if own and len(names) > len(own):
+    if len(names) > len(own):
         _note_unused(names[len(own) :], own)
     if not names:
         names, given = ["x"], {"x": 0.0}
@@ -111,9 +111,10 @@ def _find_unused(names: list[str], point: Sequence[str]) -> list[str]:
 
 def _note_unused(unused: list[str], own: list[str]) -> None:
     verb, which = ("is", "it") if len(unused) == 1 else ("are", "them")
+    whose = f"whose variables are {', '.join(own)}" if own else "which has no variables"
     note(
-        f"{', '.join(unused)} {verb} not in the formula, whose variables are {', '.join(own)}: the "
-        f"derivative with respect to {which} is 0"
+        f"{', '.join(unused)} {verb} not in the formula, {whose}: the derivative "
+        f"with respect to {which} is 0"
     )
 
 

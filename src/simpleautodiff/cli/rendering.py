@@ -189,7 +189,8 @@ def _text(shown: RecordedProblem) -> str:
     parts.append(f"{write_output.bold_title('Graph')}\n{_sketch(shown)}")
     shown.report()
     words = "\n".join(map(write_output.paragraph, shown.words()))
-    return "\n\n".join([*parts, f"{write_output.bold_title('In words')}\n{words}"])
+    parts += [f"{write_output.bold_title('In words')}\n{words}"] if words else []
+    return "\n\n".join(parts)
 
 
 def _sketch(shown: RecordedProblem) -> str:
@@ -212,7 +213,8 @@ def _latex(shown: RecordedProblem) -> str:
         title = table.title.replace("_", r"\_")
         parts.append(f"\\paragraph{{{title}}}\n\\mbox{{}}\\nopagebreak\n\n{table.to('latex')}")
     head, _, drawing = _draw(shown.figure(), "tikz").rpartition(r"\begin{document}")
-    setup = [line for line in head.splitlines() if not line.startswith(r"\documentclass")]
+    own = (r"\documentclass", r"\usepackage")  # the document has its own
+    setup = [line for line in head.splitlines() if not line.startswith(own)]
     drawing = drawing.replace(r"\end{document}", "").strip()
     graph = f"\\noindent\\resizebox{{\\linewidth}}{{!}}{{%\n{drawing}}}"
     return LATEX.format(
@@ -233,7 +235,7 @@ def _html(shown: RecordedProblem) -> str:
     parts = [
         *(f"<section>{table}</section>" for table in tables),
         f"<section><h2>Graph</h2>{_draw(shown.figure(), 'html')}</section>",
-        f"<section><h2>In words</h2>{words}</section>",
+        *([f"<section><h2>In words</h2>{words}</section>"] if words else []),
     ]
     return PAGE.format(title=html.escape(shown.headline), body="\n".join(parts))
 
@@ -270,7 +272,11 @@ def _graph(program: ad.Program) -> dict[str, Any]:
 
 
 def source(problem: Problem, wrt: str, order: int, mode: str | None, format: str) -> str:
-    """Return the derivative as a program: Python, or LaTeX."""
+    """Return the derivative as a program, Python or LaTeX: the gradient, if no input is named."""
+    if not wrt and mode != "forward" and order == 1:
+        everything = tuple(range(len(problem.names))) if len(problem.names) > 1 else 0
+        return str(write_source(grad(problem.function, everything), *problem.values).to(format))
+    wrt = wrt or problem.names[0]
     index = problem.index(wrt)
     if mode == "forward":
         return str(

@@ -182,6 +182,9 @@ def make_stated(operator: str, derivatives: Iterable[Any]) -> Primitive:
     partials = tuple(lambda v, *args, number=number: number for number in derivatives)
 
     def compute(*args: Any) -> Any:
-        raise RuleError(f"the node {operator!r} was made by hand: its rule is not known")
+        raise RuleError(
+            f"the node {operator!r} was made by hand, with numbers and no rule, so it cannot be "
+            f"computed anew; use simpleautodiff's {operator}, or look at it by trace, step, figure"
+        )
 
     return Primitive(operator, partials, compute, operator, operator, "stated by hand")

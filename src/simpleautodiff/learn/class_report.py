@@ -119,7 +119,7 @@ def grade_class(
         try:
             graded.append(Submission(name, grade(path, task, **options)))
         except ArgumentError as error:
-            graded.append(Submission(name, None, str(error)))
+            graded.append(Submission(name, None, str(error).removeprefix(f"{path} ")))
     return ClassReport(os.fspath(folder), tuple(graded))
 
 
@@ -167,7 +167,8 @@ def _json(report: ClassReport) -> str:
 
 
 def _html(report: ClassReport) -> str:
-    rows = "".join(
+    right = sum(one.ok for one in report.submissions)
+    rows = "<tr><th>submission</th><th>graphs right</th><th>what is wrong</th></tr>" + "".join(
         f"<tr><td>{html.escape(one.name)}</td><td>{one.right:.0%}</td>"
         f"<td>{html.escape(_status(one))}</td></tr>"
         for one in report.submissions
@@ -179,7 +180,10 @@ def _html(report: ClassReport) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Class</title>'
         "<style>body { font: 16px/1.5 system-ui, sans-serif; color-scheme: light dark; "
-        "margin: 2rem auto; max-width: 60rem; } td { padding: 0 1rem; }</style></head>"
-        f"<body><h1>{html.escape(report.folder)}</h1><table>{rows}</table><ul>{counts}</ul>"
+        "margin: 2rem auto; max-width: 60rem; } td, th { padding: 0 1rem; text-align: left; }"
+        "</style></head>"
+        f"<body><h1>{html.escape(os.path.basename(os.path.abspath(report.folder)))}</h1>"
+        f"<p>{right} of {len(report.submissions)} submissions are right.</p>"
+        f"<table>{rows}</table><ul>{counts}</ul>"
         "</body></html>"
     )

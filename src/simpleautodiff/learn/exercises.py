@@ -199,18 +199,27 @@ class Exercise:
     ) -> list[Mark]:
         """Ask for the blanks one after the other; an empty answer ends it."""
         marks = []
+        tell("Type numbers such as 5.5, 11/2 or cos(5); an empty line ends the quiz.")
         for cell in self.blanks:
-            what = "" if cell.text == cell.name else f" = {cell.text}"
-            try:
-                answer = ask(f"{cell.about}: {cell.label}{what} = ").strip()
-            except EOFError:
-                answer = ""
+            answer = self._ask(cell, ask, tell)
             if not answer:
                 break
             marks += self.check({cell.key: answer})
             tell(str(marks[-1]))
         tell(f"{sum(mark.right for mark in marks)} of {len(marks)} right")
         return marks
+
+    def _ask(self, cell: SheetCell, ask: Callable[[str], str], tell: Callable[[str], Any]) -> str:
+        """Ask for one blank until the answer can be read; return nothing at the end."""
+        what = "" if cell.text == cell.name else f" = {cell.text}"
+        while True:
+            try:
+                answer = ask(f"{cell.about}: {cell.label}{what} = ").strip()
+            except EOFError:
+                return ""
+            if not answer or cell.about == "order" or read_answer(answer) is not None:
+                return answer
+            tell(f"{answer} is no number; type one such as 5.5, 11/2 or cos(5).")
 
 
 def exercise(
@@ -341,6 +350,7 @@ def read_answer(text: str) -> Any:
     >>> read_answer("11/2"), read_answer("sqrt(16)"), read_answer("eleven")
     (Fraction(11, 2), 4.0, None)
     """
+    text = re.sub(r"^\s*([+-]?\d+),(\d+)\s*$", r"\1.\2", text)  # a decimal comma
     try:
         return Fraction(text.replace(" ", ""))
     except (ValueError, ZeroDivisionError):

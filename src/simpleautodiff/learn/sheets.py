@@ -123,7 +123,8 @@ def _latex(text: str) -> str:
 
 SCRIPT = """
 function number(text) {
-  const parts = text.replace(/\\s/g, "").split("/").map(Number);
+  const plain = text.replace(/\\s/g, "").replace("−", "-").replace(/,/g, ".");
+  const parts = plain.split("/").map(Number);
   return parts.length === 2 ? parts[0] / parts[1] : parts[0];
 }
 function near(a, b) { return Math.abs(a - b) <= Math.max(5e-4, 1e-3 * Math.abs(b)); }
@@ -134,7 +135,8 @@ for (const input of document.querySelectorAll("input")) {
     const right = near(answer, cell.right);
     const wrong = cell.wrong.find(([value]) => near(answer, value));
     input.className = right ? "right" : "wrong";
-    says.textContent = right ? "right" : wrong ? wrong[1] : "not yet";
+    const other = Number.isNaN(answer) ? "this is no number: 5.5, 11/2 or -3 are" : "not yet";
+    says.textContent = right ? "right" : wrong ? wrong[1] : other;
   });
 }
 """
@@ -144,6 +146,12 @@ body { font: 16px/1.7 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto
 input { width: 7rem; font: inherit; } .right { outline: 2px solid #2a2; }
 .wrong { outline: 2px solid #c33; } span { margin-left: 1rem; }
 """
+
+
+INSTRUCTIONS = (
+    "<p>Type each number and press Tab or Enter: exactly, as 11/2 or 5.5, or to three digits. "
+    "A bar stands for an adjoint, a dot for a tangent.</p>"
+)
 
 
 def write_html(
@@ -160,12 +168,26 @@ def write_html(
             if cell.about == subject:
                 asked = cell.blank and not answers and subject != "order"
                 value = _field(cell, explanations(cell)) if asked else write_answer(cell.right)
-                parts.append(f"<p>{html.escape(cell.label + cell.formula)} = {value}</p>")
+                parts.append(f"<p>{_html_formula(cell.label + cell.formula)} = {value}</p>")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Exercise</title>'
         f"<style>{SHEET_STYLE}</style></head><body><main><h1>Fill in the blanks</h1>"
-        f"{''.join(parts)}</main><script>{SCRIPT}</script></body></html>"
+        f"{'' if answers else INSTRUCTIONS}{''.join(parts)}</main>"
+        f"<script>{SCRIPT}</script></body></html>"
     )
+
+
+def _html_formula(text: str) -> str:
+    """Write a formula with subscripts, powers and signs of multiplication.
+
+    Examples
+    --------
+    >>> _html_formula("v2 = v1 * x ** 2")
+    'v<sub>2</sub> = v<sub>1</sub> × x<sup>2</sup>'
+    """
+    text = html.escape(unicodedata.normalize("NFD", text))
+    text = re.sub(r" \*\* (\d+)", r"<sup>\1</sup>", text).replace(" * ", " × ")
+    return re.sub("\\b([A-Za-z][\u0304\u0307]?)(\\d+)", r"\1<sub>\2</sub>", text)
 
 
 def _field(cell: SheetCell, explanations: Iterable[tuple[float, str]]) -> str:

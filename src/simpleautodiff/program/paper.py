@@ -69,7 +69,7 @@ class SweepAlongOrder(Sweep):
         self.violations = find_violations(self.order)
 
     def __repr__(self) -> str:
-        names = _name_graph(self.order)
+        names = _name_graph([*self.order, *self.right])
         heads = ["order", "along it", "right", ""]
         rows = [
             [names[node], write_short(self[node]), write_short(self.right[node])]
@@ -87,7 +87,8 @@ class SweepAlongOrder(Sweep):
         missing = [names[node] for node in self.right if node not in set(self.order)]
         if not self.violations:
             if missing:
-                return f"Not the whole order: {', '.join(missing)} is missing."
+                verb = "is" if len(missing) == 1 else "are"
+                return f"Not the whole order: {', '.join(missing)} {verb} missing."
             return "A topological order: every node comes after its parents."
         parent, child = (names[node] for node in self.violations[0])
         why = (

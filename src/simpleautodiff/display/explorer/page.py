@@ -86,7 +86,7 @@ def explore(
     args
         The point.
     path
-        The file to write.
+        The file to write; by default explorer.html in the current folder, over an older one.
     title
         The heading: by default the formula, or the name of the function.
     numbering

@@ -43,7 +43,7 @@ def write_text(table: Table) -> str:
     rule = "─" * (sum(widths) + 3 * (len(widths) - 1) + 1)
     lines: list[str] = []
     notes_left = iter(notes)
-    for section in table.sections:
+    for section in filter(None, table.sections):
         if lines:
             lines.append(rule)
         for row in section:
@@ -178,7 +178,7 @@ def write_latex(table: Table) -> str:
     end = r"\tabularnewline" if any(broken) else r"\\"
     if any(broken):  # after an = sign only where it must be
         lines.insert(0, r"{\footnotesize\relpenalty=9000\renewcommand{\arraystretch}{1.3}")
-    for number, section in enumerate(table.sections):
+    for number, section in enumerate(filter(None, table.sections)):
         if number:
             lines.append(rf"  \cmidrule{{1-{len(columns)}}}")
         for row in section:

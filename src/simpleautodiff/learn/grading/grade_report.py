@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import textwrap
 from dataclasses import dataclass
 from typing import Any
@@ -326,17 +327,22 @@ def write_html(report: Report) -> str:
     ]
     for finding in report.findings:
         parts.append(f"<h2>{html.escape(write_title(finding))}</h2>")
-        parts += [f"<p>{html.escape(text)}</p>" for text in _paragraphs(finding)]
+        parts += [f"<p>{_html_text(text)}</p>" for text in _paragraphs(finding)]
         if finding.run is not None:
             parts.append(_html_table(finding.run))
             parts.append(draw_run(finding.run, "svg"))
-        parts.append(f"<p>Read {html.escape(finding.mistake.read)}</p>")
+        parts.append(f"<p>Read {_html_text(finding.mistake.read)}</p>")
     parts.append(f"<p>{html.escape(write_end(report))}</p>")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>'
         f"{html.escape(report.name)}</title><style>{REPORT_STYLE}</style></head><body>"
         f"{''.join(parts)}</body></html>"
     )
+
+
+def _html_text(text: str) -> str:
+    """Write a sentence; what stands in backticks is code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def _html_table(run: CaseRun) -> str:

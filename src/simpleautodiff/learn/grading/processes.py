@@ -59,7 +59,7 @@ class ProcessRunner:
         self, path: str, shape: str, names: Names, seconds: float = 10, memory: int = 2**31
     ) -> None:
         self.arguments = [os.path.abspath(path), shape, json.dumps(names), str(memory), "120"]
-        self.seconds = seconds
+        self.path, self.seconds = path, seconds
         self.abilities = self._start()
 
     def _start(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class ProcessRunner:
         if "abilities" not in begun:
             self.close()
             reason = begun.get("refused") or "it ended, or did not come back, while it was imported"
-            raise ArgumentError(f"{self.arguments[0]} cannot be graded: {reason}")
+            raise ArgumentError(f"{self.path} cannot be graded: {reason}")
         found: dict[str, Any] = begun["abilities"]
         return found
 

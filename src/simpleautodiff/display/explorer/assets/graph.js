@@ -103,8 +103,8 @@ function drawNode(doc, view, box, [x, y], svg) {
   const fold = doc.boxes[box].size > 1;
   const heat = make("g", { class: "heat" });
   const parts = {
-    value: place("value", 8, fold ? 53 : 39), derivative: place("derivative", 8, fold ? 53 : 54),
-    badge: place("badge", width - 8, 54),
+    value: place("value", 8, fold ? 50 : 35), derivative: place("derivative", 8, 50),
+    badge: place("badge", width - 8, 50),
   };
   const frame = make("rect", { x: left.toFixed(1), y: top.toFixed(1), width, height, rx: 8 });
   const heads = fold ? foldHeads(doc.boxes[box], place) : nodeHeads(doc, box, place);
@@ -127,18 +127,18 @@ function kindOf(doc, box) {
 function nodeHeads(doc, box, place) {
   const i = doc.order[doc.boxes[box].start];
   const node = doc.nodes[i], result = resultNames(doc).get(i);
-  const name = place("name", 8, 20);
+  const name = place("name", 8, 18);
   if (result && result !== node.name) name.append(...nameSvg(result), make("tspan", {}, " = "));
   name.append(...nameSvg(node.name));
   const used = 9 + 7 * (node.name.length - 1) + (result ? 9 * result.length + 28 : 0);
   const room = Math.floor((doc.box[0] - 20 - used) / 6.6);
   const operator = node.op ?? "input";
-  return [name, place("operator", doc.box[0] - 8, 19, room > 3 || room >= operator.length ? clipped(operator, room) : "")];
+  return [name, place("operator", doc.box[0] - 8, 17, room > 3 || room >= operator.length ? clipped(operator, room) : "")];
 }
 
 // A folded box has the name of its function, loop or line, and how much is in it.
 function foldHeads({ title, name, kind, times, size }, place) {
   const steps = `${size.toLocaleString("en")} ${kind === "inputs" ? "inputs" : "steps"}`;
   const count = times > 1 ? `loop ×${times.toLocaleString("en")}` : steps;
-  return [place("title", 8, 19, clipped(name || title.split("\n")[0], 11)), place("amount", 8, 36, count)];
+  return [place("title", 8, 17, clipped(name || title.split("\n")[0], 11)), place("amount", 8, 34, count)];
 }

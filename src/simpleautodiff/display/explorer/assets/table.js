@@ -133,12 +133,13 @@ function writer(doc, now) {
 
   const quotient = (of, by) => ({ symbols: `∂${of}/∂${by}`, numbers: "" });
 
-  // Of a forward sweep, all nodes that it does not reach.
+  // Of a forward sweep, all nodes that it does not reach, but for those in folded boxes.
   function withoutTangent(phase) {
     if (phase.id !== "forward" || !doc.live || doc.nodes.length > MOST_ROWS) return [];
     const { root, order } = doc.sweeps[phase.sweep], reached = new Set(order);
     const { numbers } = now().model.sweeps[phase.sweep];
-    return doc.nodes.flatMap((node, i) => (reached.has(i) ? []
+    const { owner } = now().fold;
+    return doc.nodes.flatMap((node, i) => (reached.has(i) || doc.boxes[owner[i]].size > 1 ? []
       : [zeroRow(i, "forward", node.op ? sides.tangent(i, numbers) : quotient(node.name, nameOf(root)))]));
   }
 
