@@ -153,3 +153,10 @@ def test_what_is_not_taken_of_other_libraries_arrays(library):
             with np.errstate(all="ignore"):
                 found = np.asarray(ad.grad(f)(make(x)))
             np.testing.assert_array_equal(found, [0, 0, 0.25])
+
+
+def test_quotients_and_remainders_of_two_numbers_of_the_program():
+    f = lambda np, ad, x: ([np.mod(x, x * x), x // (x + 0.1)], [0.0])
+    ways = ("fast", *TIERS, *PRECISE, "python")
+    check(f, 0.3193001766519934, 2.5, -1.7, ways=ways)
+    check(f, np.array([0.3, -2.5]), np.array([4.0, 0.7]), ways=ways)
