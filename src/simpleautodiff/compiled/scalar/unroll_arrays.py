@@ -45,11 +45,7 @@ from simpleautodiff.rules.row import TABLE
 UNROLLED_ARRAY = 256  # elements of an unrolled array, at most
 UNROLLED_ELEMENTS = 40_000  # elements of all arrays of an unrolled program, at most
 
-DIRECT = {
-    TABLE[name]
-    for name in OPERATIONS.keys() & TABLE.keys() & LOWERED_ROWS.keys()
-    if OPERATIONS[name].real is not None  # floor_divide of floats has more steps
-}
+DIRECT = {TABLE[name] for name in OPERATIONS.keys() & TABLE.keys() & LOWERED_ROWS.keys()}
 MOVES = {"broadcast_to", "reshape", "transpose", "getitem", "roll", "concatenate", "set_item"}
 SUMS = {"sum", "sum_to", "cumsum", "matmul", "einsum", "scatter"}
 EXTREMES = {"max": "maximum", "min": "minimum"}
