@@ -58,6 +58,8 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
             or primitive.kinks
             or (primitive.listed and _grows(primitive))
         ):
+            if isinstance(node.value, Traced):
+                return True  # differentiated again: a slope of this slope may be infinite
             values = node.values()
             for k in parents:
                 if not isinstance(primitive.partials[k], LinearRule):
