@@ -15,6 +15,7 @@ from simpleautodiff.core import forward_reverse as graphs
 from simpleautodiff.core.engine import Engine
 from simpleautodiff.core.linear import ZERO, PartialAdjoint, plus
 from simpleautodiff.core.order import topological_order
+from simpleautodiff.core.tape import Tape
 from simpleautodiff.program.node_names import label_of
 
 
@@ -210,3 +211,16 @@ def test_before_any_sweep_nothing_has_a_derivative():
     assert Engine().unswept(None) == 0  # what the core says where nobody explains
     with pytest.raises(ad.TraceError, match="no partial derivative before a sweep"):
         Node(2.0).partial_derivative
+
+
+def test_a_tape_is_swept_both_ways_and_emptied_after_the_last_sweep():
+    tape = Tape()
+    with tape:
+        x = tape.input(3.0)
+        y = ad.mul(x, x)
+        z = ad.sin(tape.input(1.0))
+    assert tape.push([(x, 1.0), (x, 0.5)], [y, z]) == [9.0, None]  # 2 x (1 + 1/2)
+    assert tape.pull([(y, 1.0)], [x, z]) == [6.0, None]
+    assert len(tape) == 4
+    assert tape.pull([(y, 2.0)], [x], once=True) == [12.0]
+    assert len(tape) == 0

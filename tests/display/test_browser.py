@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from browsing import PHASES, formula, phase, position, text_sizes
+from browsing import PHASES, formula, open_page, phase, position, text_sizes
 from simpleautodiff.display.explorer import server
 
 pytestmark = pytest.mark.browser
@@ -629,6 +629,39 @@ def test_a_step_of_a_folded_box_marks_its_source_line(tab, tmp_path):
     tab.goto(ad.explore(long, 2.0, path=tmp_path / "page.html").as_uri())
     tab.keyboard.press("End")
     assert "ad.sin(x) + 1" in tab.inner_text(".code li.now")
+
+
+GEOMETRY = """() => {
+    const [svg, canvas] = [".canvas svg", ".canvas"].map((part) => document.querySelector(part));
+    const box = svg.getBoundingClientRect();
+    return [canvas.clientWidth, canvas.clientHeight, box.width, box.height, box.left, box.top];
+}"""
+
+
+@pytest.mark.parametrize("words", [0, 12, 40])
+def test_the_graph_stays_where_it_is_whatever_is_said_below_it(tab, tmp_path, words):
+    """What is told of a box may need two lines; a graph that moved would leave the pointer."""
+
+    def f(x):
+        y = x
+        for _ in range(9):
+            y = ad.sin(y) * x + ad.exp(-y)
+        return y
+
+    tab.set_viewport_size({"width": 1000, "height": 700})
+    open_page(tab, tmp_path, f, 0.3)
+    tab.evaluate("(words) => document.querySelector('.note').append(' word'.repeat(words))", words)
+    tab.keyboard.press("ArrowRight")
+    places = [tab.evaluate(GEOMETRY)]
+    box = tab.locator("g.node").nth(1).bounding_box()
+    tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 4)
+    for key in ("ArrowRight", "ArrowLeft", "ArrowRight"):
+        for _ in range(3):
+            tab.evaluate("() => new Promise(requestAnimationFrame)")
+            places.append(tab.evaluate(GEOMETRY))
+        tab.keyboard.press(key)
+    assert tab.locator(".tip").is_visible()
+    assert places == places[:1] * len(places)
 
 
 def looped(x, y):

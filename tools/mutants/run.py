@@ -22,6 +22,7 @@ PACKAGES = {  # package -> the share of mutants that is to be noticed
 }
 FORMULAS = ("rules", "compiled", "arrays")  # packages whose constants are parts of formulas
 QUICK = 4.0  # seconds of tests, as they were measured, in a first round
+FEW = 5  # tests that run a line; with so few those of its whole package are tried
 EXPLAINED = Path(__file__).with_name("equivalent.toml")
 
 
@@ -98,10 +99,10 @@ class Campaign:
         """Choose tests for a mutant: a few that are quick, then others."""
         package, seconds = _package(mutant), self.covering.seconds
         found = self.covering.tests(mutant.path, mutant.scopes)
-        if not found:  # evaluated at import alone: the tests of the package decide
-            found = [test for test in seconds if test.startswith(f"tests/{package}/")]
+        if len(found) < FEW:  # evaluated at import, perhaps: those of the package may notice it
+            found += [test for test in seconds if test.startswith(f"tests/{package}/")]
         name = mutant.function.partition(".")[0].lstrip("_")
-        ordered = order_tests(found, seconds, package, name)
+        ordered = order_tests([*dict.fromkeys(found)], seconds, package, name)
         for budget, most in ((QUICK, 2), (self.most, len(ordered))):
             chosen, files, spent = [], set(), 0.0
             for test in ordered:

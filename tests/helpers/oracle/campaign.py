@@ -92,6 +92,7 @@ def compare_block(seeds, without, answers):
     faulthandler.enable()
     faulthandler.register(signal.SIGALRM, chain=True)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the campaign decides when it ends
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     warnings.simplefilter("ignore")
     for seed in seeds:
         signal.alarm(PATIENCE)
@@ -209,6 +210,7 @@ def main():
     slow = (*machines, *[way for way in SHARES if way.endswith(TIERS[2:])]) if asked.quick else ()
     engines()  # which are imported here, once
     campaign = Campaign(asked, slow)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was compared is told then, too
     with suppress(KeyboardInterrupt):
         campaign.run()
     print(f"{campaign.compared} programs from seed {asked.start}: {campaign.differing} differ")

@@ -28,7 +28,7 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
 Names = tuple[str, ...]
-MISSING = object()  # the value of a variable that does not exist yet
+UNBOUND = object()  # the value of a variable that does not exist yet
 LARGEST = 2**53  # integers up to which a float is exact
 RECORDING: ContextVar[PlainLoops | None] = ContextVar("RECORDING", default=None)
 
@@ -65,7 +65,7 @@ def repeat(
     If it cannot be recorded as it is, it may be possible after a first step, when all variables
     exist and have the kind that they keep.
     """
-    state = [variables.get(name, MISSING) for name in names]
+    state = [variables.get(name, UNBOUND) for name in names]
     marked = [name in written for name in names]
     for _ in range(2):
         made = _record(test, step, state, marked, exits)
@@ -100,7 +100,7 @@ def repeat_over(
     if isinstance(items, Traced) and np.ndim(items) > 0:  # type: ignore[arg-type]
         rows: Any = items
         return _count(range(len(rows)), rows.__getitem__, step, variables, names, written, exits)
-    state = [variables.get(name, MISSING) for name in names]
+    state = [variables.get(name, UNBOUND) for name in names]
     for item in items:
         number, *state = step(item, *state)
         if number != GO_ON:
@@ -140,7 +140,7 @@ def _record(
 ) -> tuple[Any, ...] | None:
     """Record a loop by one step; None if that is not possible."""
     loops = RECORDING.get()
-    if loops is None or any(x is MISSING for x in state):
+    if loops is None or any(x is UNBOUND for x in state):
         return None
     loops.runner.estimates.check()
 

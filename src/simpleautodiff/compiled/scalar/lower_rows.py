@@ -184,7 +184,7 @@ def _floor_divide(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
     There is one division: two would share a reciprocal, which small numbers do not have.
     """
     if dtype == INT64:
-        return program.make("floor_divide", x, y)
+        return program.make("quotient", x, y)
     zero, one = program.const(0, dtype), program.const(1, dtype)
     rest, by_zero = program.make("fmod", x, y), program.make("eq", y, zero)
     other_side = program.make("xor", _less(program, rest, zero), _less(program, y, zero))

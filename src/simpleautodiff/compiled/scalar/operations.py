@@ -234,7 +234,7 @@ OPERATION_TABLE = (
     Operation("fmod", 2, np.fmod, exact=True,  # the remainder, with the sign of the first argument
               real=OpText("{0} = frem TYPE {1}, {2}", call("fmod", 2), call("fmod", 2), True),
               integer=_REMAINDER),
-    Operation("floor_divide", 2, np.floor_divide, integer=_QUOTIENT,
+    Operation("quotient", 2, np.floor_divide, integer=_QUOTIENT,
               numpy_code="{1} // {2}"),  # of integers; floats have more steps
     Operation("neg", 1, np.negative, exact=True, numpy_code="-{1}",
               real=OpText("{0} = fneg TYPE {1}", "-{1}", "-{1}"),

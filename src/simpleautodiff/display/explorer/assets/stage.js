@@ -7,24 +7,39 @@ function stage(root, part, doc, now, write) {
   const { nameOf } = write;
   let zoom = 1, picture = null, painted = null;
 
+  // The room for the graph if nothing is drawn: scroll bars and the map would take some of it.
+  function measure() {
+    part.map.hidden = true;
+    resize(0);
+    return { width: part.canvas.clientWidth, height: part.canvas.clientHeight };
+  }
+
+  function resize(scale) {
+    if (!picture) return;
+    picture.svg.style.width = `${Math.floor(picture.width * scale)}px`;
+    picture.svg.style.height = `${Math.floor(picture.height * scale)}px`;
+  }
+
   // How large the graph could be drawn if its layers run across, or down.
-  function fitting(down) {
+  function fitting(down, room) {
     const { width, height } = turned(doc, now().fold.view, down);
-    const room = part.canvas.clientWidth || width, tall = part.canvas.clientHeight || height;
-    return Math.min(LARGEST, room / width, part.canvas.clientWidth < 620 ? LARGEST : tall / height);
+    const [wide, tall] = [room.width || width, room.height || height];
+    return Math.min(LARGEST, wide / width, room.width < 620 ? LARGEST : tall / height);
   }
 
   function draw() {
     const { fold } = now();
-    const down = fitting(false) < 1 && fitting(true) > fitting(false);
+    const { scrollLeft: left, scrollTop: top } = part.canvas;
+    const room = measure();
+    const [across, below] = [fitting(false, room), fitting(true, room)];
+    const down = across < 1 && below > across;
     if (picture?.view !== fold.view || picture.down !== down) {
       picture = { ...drawing(doc, fold.view, down), view: fold.view, down };
       part.canvas.replaceChildren(picture.svg);
       map.show(picture);
     }
-    const scale = Math.max(1, fitting(down)) * zoom;
-    picture.svg.style.width = `${Math.ceil(picture.width * scale)}px`;
-    picture.svg.style.height = `${Math.ceil(picture.height * scale)}px`;
+    resize(Math.max(1, down ? below : across) * zoom);
+    part.canvas.scrollTo(left, top);
     map.follow();
   }
 
