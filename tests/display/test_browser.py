@@ -684,4 +684,4 @@ def test_the_lines_of_a_box_are_inside_its_frame(shown):
     for group in shown.locator(".canvas g.node").all():
         frame = group.locator("rect").first.bounding_box()
         line = group.locator("text.derivative").bounding_box()
-        assert line["y"] + line["height"] < frame["y"] + frame["height"]
+        assert line["y"] + line["height"] < frame["y"] + 0.95 * frame["height"]
