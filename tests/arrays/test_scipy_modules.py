@@ -192,7 +192,7 @@ def test_third_derivative_of_the_matrix_exponential():
 
 SHAPES = {
     **{"gamma": (2.3,), "chi2": (3.3,), "t": (4.2,), "lognorm": (0.7,), "genpareto": (0.4,)},
-    "beta": (2.1, 0.8),
+    **{"beta": (2.1, 0.8), "pearson3": (0.6,)},
 }
 METHODS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf")
 CONTINUOUS = sorted(
