@@ -356,9 +356,8 @@ class LoopSchedule:
 
     def _with_distances(self, line: Line, how: str) -> Line:
         """Return a line with distances, and how many axes follow, instead of its index."""
-        at = 2 if line.name == "set_item" else 1
+        at, is_source = (2 if line.name == "set_item" else 1), how == GATHER
         index = line.args[at]
-        is_source = how == GATHER
         view = self.views[line.args[0]] if is_source else whole(0, line.shape)
         shape = view.shape
         if next(places(index), None) is None:

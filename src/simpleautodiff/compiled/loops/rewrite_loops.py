@@ -46,7 +46,7 @@ def rewrite_loops(code: CodeType, lines: Iterable[int]) -> Rewritten | None:
     source = _Source.find(code)
     if source is None:
         return None
-    rewriting = _Rewriting(source.function, frozenset(lines))
+    rewriting = _LoopRewriter(source.function, frozenset(lines))
     source.function.body = [*_import_helpers(), *rewriting.block(source.function.body)]
     made = source.compile(code) if rewriting.count else None
     return Rewritten(made, rewriting.count) if made is not None else None
@@ -82,7 +82,7 @@ class _Source(NamedTuple):
         return None
 
 
-class _Rewriting:
+class _LoopRewriter:
     """Rewrites the loops of one function, those inside others first."""
 
     def __init__(self, definition: ast.FunctionDef, lines: frozenset[int]) -> None:
