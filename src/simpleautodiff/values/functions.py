@@ -200,18 +200,25 @@ def widen_arguments(args: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
 
     A rule would compute with integers, or with fewer digits, where the value was not.
     """
-    dtype = getattr(value, "dtype", None)
-    if not isinstance(dtype, np.dtype) or all(
-        [getattr(arg, "dtype", dtype) == dtype for arg in args]
-    ):
+    dtype = _find_dtype(value)
+    if dtype is None or all([_find_dtype(arg) in (dtype, None) for arg in args]):
         return args
     return tuple([arg.astype(dtype) if _is_narrower(arg, dtype) else arg for arg in args])
 
 
+def _find_dtype(x: Any) -> Any:
+    """Return NumPy's dtype of an array, or of a node of one; None for other numbers."""
+    try:
+        dtype = getattr(x, "dtype", None)
+    except TypeError:  # a node of a number that NumPy does not know
+        return None
+    return dtype if isinstance(dtype, np.dtype) else None
+
+
 def _is_narrower(arg: Any, dtype: Any) -> bool:
     """Tell whether an array has a dtype that can be converted to another without a loss."""
-    own = getattr(arg, "dtype", dtype)
-    return isinstance(own, np.dtype) and own != dtype and np.can_cast(own, dtype)
+    own = _find_dtype(arg)
+    return own is not None and own != dtype and np.can_cast(own, dtype)
 
 
 def width(kind: type) -> int:
