@@ -101,8 +101,10 @@ class Interruption:
         sys.setprofile(self)
         return self
 
-    def __exit__(self, kind, *rest):
+    def __exit__(self, kind, error, *rest):
         sys.setprofile(None)
+        if kind is SystemError:  # of compiled code that had asked for a class
+            return isinstance(error.__cause__, KeyboardInterrupt)
         return kind is KeyboardInterrupt
 
 

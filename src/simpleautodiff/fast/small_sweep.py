@@ -42,13 +42,13 @@ class SmallSweep:
         self.bar = bar
         self.once = once
         self.masks = masks  # whether structural zeros must be tracked
-        self.guess: Any = None  # suppresses NumPy's warnings during a guess
+        self.guess: Any = None  # how NumPy treats errors, if its warnings are off for a guess
         self.owned: set[int] = set()
 
     def end(self) -> bool:
         """End the sweep; tell whether it was based on a guess."""
         if self.guess is not None:
-            self.guess.__exit__(None, None, None)
+            np.seterr(**self.guess)
         return self.guess is not None
 
     def pull_small(self, node: Node, adjoint: Any) -> None:
@@ -112,8 +112,8 @@ class SmallSweep:
 
     def _find_masks(self) -> bool:
         if self.tape.can_be_swept_again():
-            self.guess = np.errstate(all="ignore")
-            self.guess.__enter__()
+            self.guess = np.geterr()
+            np.seterr(all="ignore")
             return False
         with np.errstate(all="ignore"):
             return has_singular_slopes(self.tape)
