@@ -216,9 +216,14 @@ def _find_dtype(x: Any) -> Any:
 
 
 def _is_narrower(arg: Any, dtype: Any) -> bool:
-    """Tell whether an array has a dtype that can be converted to another without a loss."""
+    """Tell whether an array has a dtype that can be converted to another without a loss.
+
+    A node of a single number may be one of Python's, which has no dtype of its own.
+    """
     own = _find_dtype(arg)
-    return own is not None and own != dtype and np.can_cast(own, dtype)
+    if own is None or own == dtype or not (isinstance(arg, np.generic) or arg.shape):
+        return False
+    return np.can_cast(own, dtype)
 
 
 def width(kind: type) -> int:
