@@ -29,7 +29,7 @@ from simpleautodiff.arrays.random_draws import stand_in_for, stand_ins_for_rando
 from simpleautodiff.arrays.registry import FUNCTIONS
 from simpleautodiff.arrays.writes.versions import MAKING, as_made
 from simpleautodiff.core.level import Traced, Written
-from simpleautodiff.errors import AutodiffError, LostDerivativeError, RuleError, is_user_frame
+from simpleautodiff.errors import AutodiffError, LostDerivativeError, is_user_frame
 
 Namespace = dict[str, Any]
 _LIKE = (np.array, np.full)  # they dispatch on `like=` only
@@ -249,8 +249,11 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
 
 
 def _is_same(error: AutodiffError, first: LostDerivativeError) -> bool:
-    """Tell whether a derivative would be lost, or has no rule, on the same line as before."""
-    lost = isinstance(error, (LostDerivativeError, RuleError))
+    """Tell whether a derivative would be lost, or has no rule, on the same line as before.
+
+    What a function of SciPy calls may have no rule; its own name says more.
+    """
+    lost = isinstance(error, LostDerivativeError) or str(error).startswith("no derivative rule")
     return lost and _find_line(error) == _find_line(first)
 
 
