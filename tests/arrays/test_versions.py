@@ -10,7 +10,7 @@ from hypothesis import example, given, settings, strategies as st
 
 import simpleautodiff as ad
 from references import numbers_recorded
-from simpleautodiff.arrays.writes import views as lineage
+from simpleautodiff.arrays.writes import views
 
 X = np.array([[0.5, -1.0, 2.0, 0.25], [1.5, 0.3, -0.7, 1.1], [0.9, -0.2, 0.4, -1.3]])
 DIRECTION = np.cos(np.arange(12.0)).reshape(3, 4)
@@ -635,8 +635,8 @@ def test_nothing_is_kept(mode, x):
     try:
         mode(f)(x)
         assert [each() for each in kept] == [None] * 3
-        assert not lineage._records
-        assert not lineage._views
+        assert not views._records
+        assert not views._views
     finally:
         gc.enable()
 

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.arrays.writes import views
 from simpleautodiff.core.engine import engine
 
 FAST = os.environ.get("SIMPLEAUTODIFF_ENGINE") != "plain"
@@ -71,6 +72,9 @@ def check_nothing_is_left(before):
     assert LARGE.flags.writeable
     assert MATRIX.flags.writeable
     assert warnings.filters == before
+    gc.collect()
+    assert not views._records
+    assert not views._views
     folder = Path(os.environ["SIMPLEAUTODIFF_CACHE"])
     patience = time.monotonic() + 20  # a compiler in the background may be writing
     while list(folder.glob("*.part")) and time.monotonic() < patience:

@@ -30,11 +30,20 @@ class ViewRecord(NamedTuple):
     steps: tuple[Any, ...]  # (those before, the last one)
 
 
+class ViewsOfBase(NamedTuple):
+    """The views that were recorded of an array, by their ids."""
+
+    base: ref[Any]
+    views: dict[int, ref[Any]]
+
+
 VIEW_STEPS: dict[
     Primitive, Callable[..., ViewStep | None]
 ] = {}  # -> the step to a result that is a view
-_records: dict[int, ViewRecord] = {}
-_views: dict[int, dict[int, ViewRecord]] = {}  # by the id of the array
+# Both tables are emptied by weak references whose callbacks are methods of dictionaries: no line of
+# Python runs when a view dies, in which an interrupt could leave a record behind.
+_records: dict[int, ViewRecord] = {}  # by the id of the view
+_views: dict[int, ViewsOfBase] = {}  # by the id of the array
 
 
 def note(view: Any, base: Any, step: ViewStep | None) -> None:
@@ -47,21 +56,18 @@ def note(view: Any, base: Any, step: ViewStep | None) -> None:
     steps: tuple[Any, ...] = ((), step)
     if before is not None:  # as in NumPy, a view of a view keeps only the first array alive
         base, steps = before.base, (before.steps, step)
-    _records[key] = ViewRecord(ref(view, partial(forget, key)), base, steps)
-    _views.setdefault(id(base), {})[key] = _records[key]
+    _records[key] = ViewRecord(ref(view, partial(_records.pop, key)), base, steps)
+    if id(base) not in _views:
+        _views[id(base)] = ViewsOfBase(ref(base, partial(_views.pop, id(base))), {})
+    views = _views[id(base)].views
+    views[key] = ref(view, partial(views.pop, key))
 
 
-def forget(key: int, _: Any = None, records: Any = _records, views: Any = _views) -> None:
-    """Drop the record of a view that was freed, or that stores its base itself.
-
-    The tables are default arguments, as Python clears the module at exit before the last views die.
-    """
-    seen = records.pop(key, None)
-    if seen is not None:
-        of_base = views.get(id(seen.base), {})  # an interrupt may have prevented the entry
-        of_base.pop(key, None)
-        if not of_base:
-            views.pop(id(seen.base), None)
+def forget(key: int) -> None:
+    """Drop the record of a view that stores its base itself."""
+    seen = _records.pop(key, None)
+    if seen is not None and id(seen.base) in _views:
+        _views[id(seen.base)].views.pop(key, None)
 
 
 def view_record(view: Any) -> ViewRecord | None:
@@ -71,9 +77,10 @@ def view_record(view: Any) -> ViewRecord | None:
 
 def views_of(base: Any) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     """Return the living views that were recorded of an array, with the steps to them."""
-    for seen in list(_views.get(id(base), {}).values()):
-        view = seen.view()
-        if view is not None:
+    recorded = _views.get(id(base))
+    for key, reference in list(recorded.views.items()) if recorded else ():
+        view, seen = reference(), _records.get(key)
+        if view is not None and seen is not None:  # an interrupt may have prevented its record
             yield view, seen.steps
 
 
