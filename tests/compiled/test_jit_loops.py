@@ -8,7 +8,7 @@ import pytest
 import simpleautodiff as ad
 from simpleautodiff.compiled.backends.llvm.rolled_module import rolled_module
 from simpleautodiff.compiled.loops.expand import expand_loops, has_loops
-from simpleautodiff.compiled.loops.recorder import LOOPS
+from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.record_function import Options, record_program
 from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.rolled.limits import ROLLING

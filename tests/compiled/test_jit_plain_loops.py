@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.compiled.loops.recorder import LOOPS
+from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.values.pytree import flatten
 
 U = np.linspace(-0.3, 0.9, 5)

@@ -20,6 +20,8 @@ from simpleautodiff.compiled.finish_results import (
     without_out,
     write_into,
 )
+from simpleautodiff.compiled.loops.long_loops import LongLoop, stopping_at_long_loops
+from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.plain_loops import PlainLoops
 from simpleautodiff.compiled.loops.replace_code import LoopsToRecord
 from simpleautodiff.compiled.paths import Path, Specialization
@@ -42,6 +44,7 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 F = Callable[..., Any]
 MOST_SIGNATURES = 128
 _FLOATS = {float}
+_NOT_RUN = object()  # instead of a result: the loops of the function take many steps
 
 
 class JitFunction:
@@ -87,14 +90,30 @@ class JitFunction:
                 return self._without_program(args, kwargs)
             found = self.known.setdefault(described.key, Specialization())
         found.calls += 1
-        if found.reason or (found.root is None and found.calls == 1 and not self.options.tier):
+        if found.reason:
             return self._run_plainly(args, kwargs)
+        if found.root is None and found.calls == 1 and not self.options.tier:
+            result = self._run_unless_long(found, args, kwargs)
+            if result is not _NOT_RUN:
+                return result
         return self._run_program(found, described, args, kwargs, out)
 
     def _run_plainly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function itself; refuse values that it has kept from another derivative."""
         what = f"the result of {name_of(self.f)}"
         return map_leaves(lambda leaf: check_open(leaf, what), self.f(*args, **kwargs))
+
+    def _run_unless_long(
+        self, found: Specialization, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Run the function itself; return `_NOT_RUN` if its loops take many steps."""
+        try:
+            if not found.is_long:
+                with stopping_at_long_loops(LOOPS.steps):
+                    return self._run_plainly(args, kwargs)
+        except LongLoop:
+            found.is_long = True
+        return _NOT_RUN
 
     def _without_program(self, args: Any, kwargs: Any) -> Any:
         warnings.warn(
@@ -108,7 +127,7 @@ class JitFunction:
         self, found: Specialization, described: CallSignature, args: Any, kwargs: Any, out: Any
     ) -> Any:
         if found.first is None:
-            return self._run_and_record(found, described, args, kwargs, None)
+            return self._run_and_record(found, described, args, kwargs, None, out)
         inputs = described.inputs
         if found.last is not None:  # consecutive calls mostly take the same path
             path, tried = self._follow_guards(found, found.last, inputs, out)
@@ -120,7 +139,7 @@ class JitFunction:
             return self._run_plainly(args, kwargs)  # the function itself says what is wrong
         status, outputs = tried
         if status:
-            return self._run_and_record(found, described, args, kwargs, (path, status - 1))
+            return self._run_and_record(found, described, args, kwargs, (path, status - 1), out)
         found.last = path if path is not found.first else None
         return path.finish(outputs)
 
@@ -147,8 +166,12 @@ class JitFunction:
         args: Any,
         kwargs: Any,
         branch: tuple[Path, int] | None,
+        out: Any,
     ) -> Any:
-        """Run the function, and record its path for later calls."""
+        """Run the function, and record its path for later calls.
+
+        If its loops take many steps, its program runs instead.
+        """
         loops = self._find_loops(found, *branch) if branch else None
         if branch and not loops and len(found.paths()) >= self.options.max_paths:
             guard = branch[0].recorded.guards[branch[1]]
@@ -160,14 +183,36 @@ class JitFunction:
             )
             return self._run_plainly(args, kwargs)
         before = [copy_array(leaf) for leaf in described.leaves]
-        result = self._run_plainly(args, kwargs)
+        result = self._run_unless_long(found, args, kwargs)
+        path = self._try_to_record(found, described, before, loops, branch, result)
+        if path is not None:
+            self.on_path(path, described, path.example if result is _NOT_RUN else result)
+            path.example = None
+            path.program.prepare()
+        if result is not _NOT_RUN:
+            return result
+        tried = self._follow_guards(found, path, described.inputs, out)[1] if path else None
+        if path is None or tried is None or tried[0]:
+            return self._run_plainly(args, kwargs)
+        return path.finish(tried[1])
+
+    def _try_to_record(
+        self,
+        found: Specialization,
+        described: CallSignature,
+        before: list[Any],
+        loops: LoopsToRecord | None,
+        branch: tuple[Path, int] | None,
+        result: Any,
+    ) -> Path | None:
+        """Record the path of a call; None if it is known, or cannot be recorded."""
         if not self._recording.acquire(blocking=False):
-            return result  # another thread is recording, and this function may be what it waits for
+            return None  # another thread is recording, and this function may be what it waits for
         try:
             _check_unchanged(described, before, name_of(self.f))
             path = self._record_loops(found, described, loops, result) if loops else None
-            path = path or self._record_path(found, described, branch, result)
-        except Exception as error:  # whatever failed, the function itself has run
+            return path or self._record_path(found, described, branch, result)
+        except Exception as error:  # whatever failed, the function itself can run
             reason = str(error) or type(error).__name__
             if branch is None:
                 found.reason = reason
@@ -176,13 +221,9 @@ class JitFunction:
                 branch[0].as_is[branch[1]] = reason
                 guard = branch[0].recorded.guards[branch[1]]
                 self._say_not_compiled(reason, f"Calls that decide otherwise{guard.line}")
-            return result
+            return None
         finally:
             self._recording.release()
-        if path is not None:
-            self.on_path(path, described, result)
-            path.program.prepare()
-        return result
 
     def _confirm(self, found: Specialization, path: Path) -> bool:
         """Tell whether a program returns what the function returned when it was recorded.
@@ -262,9 +303,17 @@ class JitFunction:
     def _make_path(
         self, described: CallSignature, result: Any, loops: LoopsToRecord
     ) -> tuple[Path, PlainLoops]:
-        """Record the path of a call that had this result."""
+        """Record the path of a call that had this result; see `_run_unless_long`.
+
+        Without a result the function is recorded twice, as a step of a loop may depend on more than
+        its arguments.
+        """
         with loops.replaced():
             made = record_program(self.f, described, self.options)
+            again = record_program(self.f, described, self.options) if result is _NOT_RUN else None
+        if again:
+            result = made.estimate()
+            check_same(again.outputs, result, name_of(self.f))
         finish = find_finish(made.outputs, result, name_of(self.f))
         if made.is_exact:
             check_same(made.outputs, result, name_of(self.f))
@@ -272,7 +321,9 @@ class JitFunction:
         with engine.recording() as use, use:
             program = make_program(made.program, self.options)
         path = Path(made.program, program, finish, results, unrolled=made.loops.runner.refusals)
-        if not made.is_exact:
+        if again:
+            path.example = result
+        elif not made.is_exact:
             copies = map_leaves(copy_array, ([*described.inputs], result))
             path.unconfirmed = copies[0], copies[1]
         return path, made.loops

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from simpleautodiff.compiled.loops.recorder import LOOPS
+from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.replace_code import LoopsToRecord
 from simpleautodiff.compiled.recording.trace_program import Guard, RecordedProgram
 from simpleautodiff.compiled.running.runnable import RunnableProgram
@@ -28,6 +28,7 @@ class Path:
     branches: dict[int, Path] = field(default_factory=dict)
     as_is: dict[int, str] = field(default_factory=dict)
     unrolled: list[str] = field(default_factory=list)  # why loops were recorded step by step
+    example: Any = None  # a result with the right types, if the function itself has not run
 
     def all(self) -> list[Path]:
         """Return this path and all paths that branch off it."""
@@ -45,6 +46,7 @@ class Specialization:
     not_looped: dict[str, str] = field(default_factory=dict)  # lines of others, and why not
     last: Path | None = None  # the path that the last call took
     reason: str = ""  # why it is not compiled
+    is_long: bool = False  # whether the loops of the function take many steps
     given: list[str] = field(default_factory=list)  # the paths of the arguments that may change
 
     @property

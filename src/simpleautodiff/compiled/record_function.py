@@ -6,7 +6,8 @@ import threading
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,13 +19,14 @@ from simpleautodiff.compiled.loops.recorder import recording_loops
 from simpleautodiff.compiled.recording.estimates import Estimates, NumbersNeeded
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, native
+from simpleautodiff.compiled.run_long_loop import run_long_loop
 from simpleautodiff.compiled.running.batched_function import record_batched
 from simpleautodiff.compiled.signature import CallSignature
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import unwrapped
 from simpleautodiff.errors import TraceError
 from simpleautodiff.transforms.arguments import name_of
-from simpleautodiff.values.pytree import flatten
+from simpleautodiff.values.pytree import Rebuild, flatten
 
 F = Callable[..., Any]
 
@@ -44,8 +46,13 @@ class RecordedFunction(NamedTuple):
 
     program: RecordedProgram
     outputs: list[Any]  # its results: symbols, or constants if they do not depend on the arguments
+    rebuild: Rebuild
     is_exact: bool  # whether the symbols have the numbers of the call
     loops: PlainLoops
+
+    def estimate(self) -> Any:
+        """Return a result of the right structure, shapes and dtypes."""
+        return self.rebuild(iter([getattr(x, "concrete", x) for x in self.outputs]))
 
 
 def record_program(f: F, described: CallSignature, options: Options) -> RecordedFunction:
@@ -54,17 +61,21 @@ def record_program(f: F, described: CallSignature, options: Options) -> Recorded
     Loops are recorded by one step each; if code branches on their results, the function is recorded
     again with the numbers of all steps.
     """
+    run_long = partial(run_long_loop, options=replace(options, tier=None))
     for estimates in (Estimates(allowed=True), Estimates()):
-        with suppress(NumbersNeeded), recording_loops(estimates, options.precise) as loops:
-            recorded, outputs = run_on_symbols(f, described, options, estimates)
-            return RecordedFunction(recorded, outputs, not estimates.made, loops)
+        with (
+            suppress(NumbersNeeded),
+            recording_loops(estimates, options.precise, run_long) as loops,
+        ):
+            recorded, outputs, rebuild = run_on_symbols(f, described, options, estimates)
+            return RecordedFunction(recorded, outputs, rebuild, not estimates.made, loops)
     raise AssertionError("true numbers are never asked for again")
 
 
 def run_on_symbols(
     f: F, described: CallSignature, options: Options, estimates: Estimates
-) -> tuple[RecordedProgram, list[Any]]:
-    """Run a function on symbols; return the program and its results."""
+) -> tuple[RecordedProgram, list[Any], Rebuild]:
+    """Run a function on symbols; return the program, its results and their structure."""
     patch_scipy()
     level = SymbolLevel(
         False, options.precise, options.threads, options.tier, record_batched, estimates
@@ -88,10 +99,11 @@ def run_on_symbols(
             some, more = rebuild(iter(given))
             return f(*some, **more)
 
-        outputs = [unwrapped(x) for x in flatten(run_with_replacements(f, run, run))[0]]
+        results, rebuild_result = flatten(run_with_replacements(f, run, run))
+        outputs = [unwrapped(x) for x in results]
         if level.captured:
             raise TraceError(f"{name_of(f)} reads a number of a function being recorded")
-        return level.finish(outputs, len(described.varies)), outputs
+        return level.finish(outputs, len(described.varies)), outputs, rebuild_result
 
 
 class _Silence(warnings.catch_warnings):

@@ -33,6 +33,6 @@ def record_kernel(f: Callable[..., list[Any]], args: Sequence[Any]) -> tuple[Ker
     return v4 [1]
     """
     options, described = Options(precise=True), signature((tuple(args), {}))
-    recorded, _ = run_on_symbols(f, described, options, Estimates())
+    recorded, *_ = run_on_symbols(f, described, options, Estimates())
     given = [k for k, output in enumerate(recorded.outputs) if type(output) is Ref]
     return unroll(recorded, precise=True), given

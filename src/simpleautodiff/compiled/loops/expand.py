@@ -28,7 +28,7 @@ def expand_loops(recorded: RecordedProgram) -> RecordedProgram:
     Examples
     --------
     >>> import simpleautodiff as ad
-    >>> from simpleautodiff.compiled.loops.recorder import LOOPS
+    >>> from simpleautodiff.compiled.loops.loop_limits import LOOPS
     >>> from simpleautodiff.compiled.record_function import Options, record_program
     >>> from simpleautodiff.compiled.signature import signature
     >>> power = lambda x: ad.fori_loop(0, 500, lambda i, v: v * x, 1.0)

@@ -56,6 +56,11 @@ class LoopFunction:
         """The number of lines of the program, without its arguments."""
         return len(self.body.lines) - self.body.inputs
 
+    @property
+    def has_loops(self) -> bool:
+        """Whether a step has loops of its own."""
+        return any(isinstance(line.what, LoopFunction) for line in self.body.lines)
+
     def keeping_states(self, rows: int) -> LoopFunction:
         """Return the loop that also returns the carried values before each step."""
         at = len(self.body.outputs) - self.exits
@@ -74,6 +79,12 @@ class LoopFunction:
 
     def __call__(self, limit: Any, go: Any, *operands: Any) -> tuple[Any, ...]:
         """Run the steps with NumPy, line by line."""
+        made = self.run_steps(ENDLESS, limit, go, *operands)
+        assert made is not None
+        return made
+
+    def run_steps(self, most: int, limit: Any, go: Any, *operands: Any) -> tuple[Any, ...] | None:
+        """Run the steps with NumPy; None if there are more than `most`."""
         inputs = zip(operands, self.body.lines, strict=False)
         carry = [np.asarray(x, line.dtype)[()] for x, line in inputs][: self.carries]
         columns = operands[self.carries : self.carries + self.columns]
@@ -81,6 +92,8 @@ class LoopFunction:
         results = [np.zeros((self.rows, *line.shape), line.dtype) for line in self.results]
         replay, count, good = Replay(self.body), 0, True
         while count < limit and go:
+            if count == most:
+                return None
             row = limit - 1 - count if self.reverse else count
             status, made = replay.run([*carry, *[x[row] for x in columns], *constants])
             if status:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import ENDLESS
 from simpleautodiff.compiled.loops.plain_loops import PlainLoops, recording_plain_loops
 from simpleautodiff.compiled.loops.record_loop import (
@@ -17,7 +17,12 @@ from simpleautodiff.compiled.loops.record_loop import (
     record_step,
     run_recorded,
 )
-from simpleautodiff.compiled.loops.run_loop import DecisionsDifferError, LoopOfRowsError, LoopRunner
+from simpleautodiff.compiled.loops.run_loop import (
+    DecisionsDifferError,
+    LoopOfRowsError,
+    LoopRunner,
+    RunLoop,
+)
 from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbols import Symbol
 from simpleautodiff.core.level import Traced
@@ -25,22 +30,10 @@ from simpleautodiff.transforms.snapshots import RECORDER, SteppedLoop
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 
-@dataclass(slots=True)
-class LoopLimits:
-    """The sizes up to which loops are recorded step by step; the results are the same."""
-
-    lines: int = 400  # lines of all steps of a short loop
-    rows: int = 4000  # the same for one example of a batch, whose program has no loops
-    paths: int = 8  # paths through a loop of Python that are recorded step by step
-
-
-LOOPS = LoopLimits()
-
-
 @contextmanager
-def recording_loops(estimates: Estimates, precise: bool) -> Iterator[PlainLoops]:
-    """Record loops by one step in this context."""
-    runner = LoopRunner(estimates, precise)
+def recording_loops(estimates: Estimates, precise: bool, run_long: RunLoop) -> Iterator[PlainLoops]:
+    """Record loops by one step in this context; `run_long` runs long ones on numbers."""
+    runner = LoopRunner(estimates, precise, run_long)
     token = RECORDER.set(lambda *loop: _record(runner, *loop))
     try:
         with recording_plain_loops(runner) as loops:
@@ -77,7 +70,6 @@ def _record_while(
     goes_on = steps.goes_on
     if steps.snapshots is not None or goes_on is None:
         return None
-    runner.estimates.check()
 
     def f(carry: Any, row: Any) -> Any:
         after = steps.step(0, carry, None, *args)[0]

@@ -9,12 +9,13 @@ the level of symbols a loop is a line of the program.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simpleautodiff.arrays.batch.batch_level import Batch, BatchLevel, unbatch
+from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import (
     LoopFunction,
     find_dependent,
@@ -35,6 +36,8 @@ from simpleautodiff.transforms.checkpoint import make_primitive, pack, pick
 from simpleautodiff.transforms.grad import run_jets
 from simpleautodiff.transforms.recorded_call import RecordedCall, as_number
 from simpleautodiff.transforms.vmap import vmap
+
+RunLoop = Callable[[LoopFunction, Sequence[Any]], Sequence[Any]]
 
 
 class LoopOfRowsError(NotRecordedError):
@@ -70,8 +73,9 @@ class Operands(NamedTuple):
 class LoopRunner:
     """Runs loops while a function is recorded."""
 
-    def __init__(self, estimates: Estimates, precise: bool) -> None:
+    def __init__(self, estimates: Estimates, precise: bool, run_long: RunLoop) -> None:
         self.estimates, self.precise = estimates, precise
+        self.run_long = run_long  # runs a loop of many steps on numbers
         self.refusals: list[str] = []  # why loops were not recorded by one step
 
     def refuse(self, error: Exception) -> None:
@@ -103,6 +107,18 @@ class LoopRunner:
             return self._on_batches(level, function, given)
         raise not_recorded("a loop under this transformation")
 
+    def _evaluate(self, function: LoopFunction, operands: Sequence[Any]) -> Sequence[Any]:
+        """Run a loop on the numbers of this call."""
+        self.estimates.check()
+        numbers = [find_example(x) for x in operands]
+        most = 0 if function.has_loops else LOOPS.steps
+        return function.run_steps(most, *numbers) or self.run_long(function, numbers)
+
+    def _find_rows(self, function: LoopFunction, given: Operands) -> int:
+        """Return the number of steps to make room for: a power of 2, so that other calls fit."""
+        steps = int(self._evaluate(function, _as_list(given))[-1])
+        return max(16, 1 << (steps - 1).bit_length() if steps else 0)
+
     # Symbols. -------------------------------------------------------------------------------------
 
     def _on_symbols(
@@ -111,13 +127,11 @@ class LoopRunner:
         """Record the loop as one line, with a line for each of its results."""
         if level.rows:
             raise LoopOfRowsError("a loop that each row takes for itself")
-        decides = bool(function.body.guards) or function.exits
-        if decides:
-            self.estimates.check()
+        decides = bool(function.body.guards) or (function.exits and bool(function.results))
         if not decides and self.estimates.estimate():
             value = function.estimate()
         else:
-            value = function(*map(find_example, operands))
+            value = tuple(self._evaluate(function, operands))
         if not value[-3]:
             raise DecisionsDifferError("a decision is another one in another step of a loop")
         whole = level.record(function, level.take_in(tuple(operands)), {}, value)
@@ -136,7 +150,7 @@ class LoopRunner:
 
     def _on_tape(self, level: Tape, function: LoopFunction, given: Operands) -> list[Any]:
         """Record the loop as one node between a bundle of arguments and one of results."""
-        rows = _find_rows(function, given) if function.exits else function.rows
+        rows = self._find_rows(function, given) if function.exits else function.rows
         inputs = given.inputs
         own = [k for k, x in enumerate(inputs) if _is_on(x, level) and is_smooth(x)]
         values = [x.value if _is_on(x, level) else x for x in inputs]
@@ -332,12 +346,6 @@ def _push_step(
     values, orders, made = run_jets(f, Selection(jets), level, has_aux=True)
     assert len(values) == len(smooth)
     return made, [dict(zip(smooth, order, strict=True)) for order in orders]
-
-
-def _find_rows(function: LoopFunction, given: Operands) -> int:
-    """Return the number of steps to make room for: a power of 2, so that other calls fit, too."""
-    steps = int(function(*map(find_example, _as_list(given)))[-1])
-    return max(16, 1 << (steps - 1).bit_length() if steps else 0)
 
 
 def _as_list(given: Operands) -> list[Any]:
