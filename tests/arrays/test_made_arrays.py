@@ -663,6 +663,8 @@ def test_isinstance_answers_as_for_plain_values():
             assert isinstance(z, np.ndarray)
             assert not isinstance(z, float | int)
             assert not np.isscalar(z)
+            assert hasattr(z, "__len__")
+            assert np.iterable(z)
         assert isinstance(x[1], np.floating | float)
         return np.sum(x)
 
@@ -671,6 +673,10 @@ def test_isinstance_answers_as_for_plain_values():
         assert isinstance(x, (float, np.floating))
         assert isinstance(x, numbers.Real)
         assert np.isscalar(x)
+        assert not hasattr(x, "__len__")
+        assert not np.iterable(x)
+        with pytest.raises(TypeError, match="a single number"):
+            len(x)
         assert not isinstance(x, np.ndarray | int | complex)
         return x * x
 

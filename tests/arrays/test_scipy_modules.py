@@ -506,3 +506,13 @@ def test_steps_of_newton_are_differentiated():
     np.testing.assert_allclose(ad.grad(root)(2.25), 1 / 3, rtol=1e-8)
     both = lambda p: opt.newton(lambda x: x * x - p, 1.0, full_output=True)[0]
     np.testing.assert_allclose(ad.grad(both)(2.25), 1 / 3, rtol=1e-8)
+
+
+def test_correlations_of_a_batch_are_those_of_each_example():
+    draw = np.random.default_rng(3)
+    xs, y = draw.normal(size=(3, 6)), draw.normal(size=6)
+    for part in (lambda x: st.pearsonr(x, y)[0], lambda x: st.pearsonr(x, y).pvalue):
+        np.testing.assert_allclose(ad.vmap(part)(xs), [part(x) for x in xs], rtol=1e-13)
+        np.testing.assert_allclose(
+            ad.vmap(ad.grad(part))(xs), [ad.grad(part)(x) for x in xs], rtol=1e-11
+        )

@@ -4,6 +4,7 @@ import math
 import random
 
 import mpmath
+import numpy as np
 import pytest
 
 import simpleautodiff as ad
@@ -95,3 +96,9 @@ def test_arithmetic_is_rounded_outwards():
         Interval(2, 1)
     with pytest.raises(ad.ArgumentError, match="pair"):
         ad.certify(lambda x: x, ["text"])
+
+
+def test_functions_of_numpy_are_enclosed_too():
+    by_rows = ad.certify(lambda x, y: ad.sin(x) * ad.exp(y), [(0.1, 0.2), (0.0, 1.0)], pieces=3)
+    by_numpy = ad.certify(lambda x, y: np.sin(x) * np.exp(y), [(0.1, 0.2), (0.0, 1.0)], pieces=3)
+    assert repr(by_numpy) == repr(by_rows)

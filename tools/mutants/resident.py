@@ -8,19 +8,13 @@ in this way. Such mutants, and those that no test notices here, are tried as `tr
 import ast
 import gc
 import inspect
-import os
-import resource
-import tempfile
-import time
-import traceback
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
 
 import pytest
 
-from trial import Chosen, Trial, limit_process, write_answer
+from trial import Chosen, Trial, fork, write_answer
 
 
 class Residence:
@@ -46,23 +40,13 @@ class Residence:
         self, path: Path | None, tree: ast.Module | None, tests: Sequence[str], seconds: float
     ) -> Trial:
         """Fork, and in the fork run these tests with changed functions, or with unchanged ones."""
-        folder = Path(tempfile.mkdtemp(prefix="mutant-"))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # no thread of this process holds a lock
-            pid = os.fork()
-        if pid:
-            return Trial(pid, folder, time.monotonic() + 20 * seconds)
-        try:
-            os.setpgid(0, 0)
-            resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
-            limit_process(folder)
+
+        def run(folder: Path) -> None:
             if path is not None and tree is not None:
                 self._put(path, tree)
             self._run(tests, folder)
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(0)
+
+        return fork(run, seconds)
 
     def _put(self, path: Path, tree: ast.Module) -> None:
         """Give the functions of a module their changed code."""

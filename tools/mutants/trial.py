@@ -14,7 +14,7 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -134,14 +134,22 @@ def start_trial(
 
     It may take that many seconds of a processor; on a busy machine that is longer.
     """
+    return fork(lambda folder: _run_tests(folder, path, tree, tests), seconds)
+
+
+def fork(run: Callable[[Path], None], seconds: float) -> Trial:
+    """Do `run` in a fork of this process, with a folder of its own and limits."""
     folder = Path(tempfile.mkdtemp(prefix="mutant-"))
-    pid = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # no thread of this process holds a lock
+        pid = os.fork()
     if pid:
         return Trial(pid, folder, time.monotonic() + 20 * seconds)
     try:
         os.setpgid(0, 0)
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
-        _run_tests(folder, path, tree, tests)
+        _limit_process(folder)
+        run(folder)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -151,7 +159,6 @@ def start_trial(
 def _run_tests(
     folder: Path, path: Path | None, tree: ast.Module | None, tests: Sequence[str]
 ) -> None:
-    limit_process(folder)
     if path is not None and tree is not None:
         sys.meta_path.insert(0, _Importer(path, tree))
     chosen = Chosen(tests)
@@ -164,7 +171,7 @@ def _run_tests(
     write_answer(folder, chosen)
 
 
-def limit_process(folder: Path) -> None:
+def _limit_process(folder: Path) -> None:
     """Limit the memory of a fork, let it print to a file, and Hypothesis not spend time."""
     import hypothesis
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,21 @@ def _length(self: Any) -> int:
     if not shape_of(self):
         raise TypeError(f"{self!r} is a single number, not an array")
     return shape_of(self)[0]
+
+
+class _SingleNumberError(PlainAttributeError, TypeError):
+    """A single number has no length."""
+
+
+class _Length:
+    """`__len__` of arrays alone: ``hasattr(x, "__len__")`` answers as for the value of a node."""
+
+    def __get__(self, node: Any, owner: Any = None) -> Any:
+        if node is None:
+            return self
+        if not shape_of(node) and not isinstance(plain(node), np.ndarray):
+            raise _SingleNumberError(f"{node!r} is a single number, not an array")
+        return partial(_length, node)
 
 
 def _iterate(self: Any) -> Any:
@@ -191,7 +207,7 @@ ARRAY_METHODS |= {
     "mT": property(matrix_transpose),
     "_value": property(lambda self: self.value),  # as HIPS autograd calls it
     "__getitem__": _index,
-    "__len__": _length,
+    "__len__": _Length(),
     "__iter__": _iterate,
     "__contains__": lambda self, value: bool(np.any(as_operand(self) == plain(value))),
     "__array_function__": array_function,

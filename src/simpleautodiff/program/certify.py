@@ -68,7 +68,7 @@ def certify(f: Callable[..., Any], box: Any, pieces: int = 1) -> Certificate:
         value, gradient = slope(*rebuild(iter(piece)))
         derivatives = list(map(_interval, flatten(gradient)[0]))
         middle = [Interval(side.mid) for side in piece]
-        center = f(*rebuild(iter(middle)))
+        center = slope(*rebuild(iter(middle)))[0]
         for side, point, derivative in zip(piece, middle, derivatives, strict=True):
             center = center + derivative * (side - point)  # the mean value theorem
         values.append(_interval(value).meet(_interval(center)))

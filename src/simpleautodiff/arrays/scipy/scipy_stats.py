@@ -14,7 +14,7 @@ from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
 from simpleautodiff.arrays.registry import Function, implements_scipy, is_batch
 from simpleautodiff.arrays.scipy.scipy_linalg import solve_triangular
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import concrete, plain
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array.indexing import concatenate
@@ -266,10 +266,17 @@ def pearsonr(x: Any, y: Any, *, alternative: str = "two-sided", method: Any = No
     half = shape_of(x)[0] / 2 - 1
     pvalue = 2 * betainc(half, half, (1 - abs(r)) / 2)
     compute = optional("scipy.stats", "pearsonr").pearsonr
-    plainly = compute(plain(x), plain(y))
+    plainly = compute(_first_example(x), _first_example(y))
     r, pvalue = give_values((r, pvalue), lambda *both: tuple(compute(*both)), (x, y), {})
     others = list(inspect.signature(type(plainly).__init__).parameters)[3:]
-    return type(plainly)(r, pvalue, **{name: getattr(plainly, f"_{name}") for name in others})
+    stored = {name: getattr(plainly, f"_{name}") for name in others} | {"x": x, "y": y}
+    return type(plainly)(r, pvalue, **{name: stored[name] for name in others})
+
+
+def _first_example(x: Any) -> Any:
+    """Return a plain array; of a batch of arrays, the first."""
+    array = np.asarray(concrete(x))
+    return array[(0,) * (array.ndim - len(shape_of(x)))]
 
 
 # Multivariate distributions. ----------------------------------------------------------------------
