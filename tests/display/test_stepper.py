@@ -258,3 +258,12 @@ def test_a_notebook_gets_a_table_of_what_is_known():
     assert "<tr><td>v1</td><td>0.909</td><td>2</td></tr>" in bundle["text/html"]
     assert "<p>order: x v1 v2</p>" in bundle["text/html"]
     assert bundle["text/plain"] == str(stepper)
+
+
+@pytest.mark.parametrize(
+    ("formula", "named"), [("x*z", "of y, which is v1"), ("x*y", "of z, which is v1")]
+)
+def test_a_reverse_sweep_is_headed_by_the_name_of_the_result(formula, named):
+    screen = io.StringIO()
+    interact(ad.step(formula, 2, 3, mode="reverse"), io.StringIO("q"), screen)
+    assert screen.getvalue().startswith(f"build, order, reverse sweep {named}: ")

@@ -234,3 +234,13 @@ def test_the_page_of_a_class_has_heads_and_a_count(tmp_path):
     assert "1 of 2 submissions are right." in page
     assert str(tmp_path) not in page
     assert report.submissions[1].refused.startswith("cannot be graded: no engine was found")
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"), [("0.3", "0.3"), ("1/3", "1/3"), ("-2.5", "-2.5"), ("pi", "3.142")]
+)
+def test_numbers_on_the_command_line_are_shown_as_typed(typed, shown, capsys):
+    from simpleautodiff.cli import main
+
+    assert main(["exercise", "x*x", f"x={typed}", "--answers"]) == 0
+    assert f"  x = {shown}\n" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Callable
 from dataclasses import asdict
@@ -187,13 +188,21 @@ def _grade(options: argparse.Namespace) -> None:
         raise CheckError(f"{options.engine} is not right yet: {', '.join(report.wrong)}")
 
 
+def _make_exact(x: float) -> Fraction | float:
+    """Return the fraction that was typed: 0.3 or 1/3; a number that is none stays a float."""
+    if not math.isfinite(x):
+        return x
+    typed = Fraction(str(x)) if len(repr(x)) < 12 else Fraction(x).limit_denominator(10_000)
+    return typed if float(typed) == x else x
+
+
 def _exercise(options: argparse.Namespace) -> None:
     from simpleautodiff.learn.exercises import exercise
 
     problem = _problem(options)
     if options.wrt:
         problem.index(options.wrt)
-    values = [Fraction(str(v)) if isinstance(v, float) else v for v in problem.values]  # exact
+    values = [_make_exact(v) if isinstance(v, float) else v for v in problem.values]
     about = [subject.strip() for subject in options.about.split(",")]
     settings = {"wrt": options.wrt or "", "seed": options.seed, "names": problem.names}
     sheet = exercise(problem.function, *values, about=about, **settings)

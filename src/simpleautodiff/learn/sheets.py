@@ -29,6 +29,13 @@ class SheetCell:
     blank: bool = False
 
     @property
+    def written(self) -> str:
+        """The right answer; a number that is given is written in decimals, if it has few."""
+        decimals = f"{float(self.right):.9g}" if isinstance(self.right, Fraction) else ""
+        is_short = decimals and not self.text and Fraction(decimals) == self.right
+        return decimals if is_short else write_answer(self.right)
+
+    @property
     def label(self) -> str:
         """How the cell is written: v3, ∂v3/∂v1, v̇3, v̄3."""
         return mark(SYMBOLS[self.about].format, self.name) if self.about in SYMBOLS else self.name
@@ -68,7 +75,7 @@ def write_text(cells: Sequence[SheetCell], titles: Titles, answers: bool = False
         lines += ["", title]
         for cell in cells:
             if cell.about == subject:
-                number = write_answer(cell.right) if answers or not cell.blank else "______"
+                number = cell.written if answers or not cell.blank else "______"
                 lines.append(f"  {cell.label}{cell.formula} = {number}")
     return "\n".join(lines[1:])
 
@@ -86,19 +93,20 @@ def write_latex(cells: Sequence[SheetCell], titles: Titles, answers: bool = Fals
 
 
 def _latex_row(cell: SheetCell, answers: bool) -> str:
-    number = _latex_number(cell.right)
+    number = _latex_number(cell)
     if cell.blank:
         number = rf"\boldsymbol{{{number}}}" if answers else r"\underline{\hspace{2.5cm}}"
     return rf"  ${_latex(cell.label)}$ & ${_latex(cell.formula)}$ & $= {number}$ \\[6pt]"
 
 
-def _latex_number(x: Any) -> str:
-    if isinstance(x, str):
-        return _latex(", ".join(x.split()))
-    if isinstance(x, Fraction) and x.denominator != 1:
-        sign = "-" if x < 0 else ""
-        return rf"{sign}\frac{{{abs(x.numerator)}}}{{{x.denominator}}}"
-    return write_answer(x)
+def _latex_number(cell: SheetCell) -> str:
+    if isinstance(cell.right, str):
+        return _latex(", ".join(cell.right.split()))
+    above, slash, below = cell.written.partition("/")
+    if not slash:
+        return above
+    sign = "-" if above.startswith("-") else ""
+    return rf"{sign}\frac{{{above.removeprefix('-')}}}{{{below}}}"
 
 
 def _latex(text: str) -> str:
@@ -167,7 +175,7 @@ def write_html(
         for cell in cells:
             if cell.about == subject:
                 asked = cell.blank and not answers and subject != "order"
-                value = _field(cell, explanations(cell)) if asked else write_answer(cell.right)
+                value = _field(cell, explanations(cell)) if asked else cell.written
                 parts.append(f"<p>{_html_formula(cell.label + cell.formula)} = {value}</p>")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Exercise</title>'

@@ -9,6 +9,7 @@ from typing import TextIO
 
 from simpleautodiff.display.stepper.stepper import Stepper
 from simpleautodiff.errors import AutodiffError
+from simpleautodiff.program.program import output_names
 
 HELP = """\
   n  next step (also space, enter)
@@ -47,9 +48,8 @@ def interact(stepper: Stepper, keys: TextIO | None = None, screen: TextIO | None
     [1/8] build: x = 3
     """
     keys, screen = keys or sys.stdin, screen or sys.stdout
-    about = "with respect to" if stepper.mode == "forward" else "of"
     print(
-        f"build, order, {stepper.mode} sweep {about} {stepper.root}: {len(stepper)} steps",
+        f"build, order, {stepper.mode} sweep {_describe_root(stepper)}: {len(stepper)} steps",
         HELP,
         sep="\n",
         file=screen,
@@ -59,6 +59,16 @@ def interact(stepper: Stepper, keys: TextIO | None = None, screen: TextIO | None
         while (pressed := key()) not in ("", "q", "\x03", "\x04"):
             print(_handle_key(stepper, pressed, rest_of_line), file=screen, flush=True)
     return stepper
+
+
+def _describe_root(stepper: Stepper) -> str:
+    """Say what a sweep starts from: ``with respect to x``, or ``of y, which is v5``."""
+    if stepper.mode == "forward":
+        return f"with respect to {stepper.root}"
+    program = stepper.program
+    called = {program.names[node]: name for name, node in output_names(program)}
+    name = called.get(stepper.root, stepper.root)
+    return f"of {name}" + (f", which is {stepper.root}" if name != stepper.root else "")
 
 
 def _handle_key(stepper: Stepper, key: str, rest_of_line: Callable[[], str]) -> str:
