@@ -261,9 +261,10 @@ def test_a_notebook_gets_a_table_of_what_is_known():
 
 
 @pytest.mark.parametrize(
-    ("formula", "named"), [("x*z", "of y, which is v1"), ("x*y", "of z, which is v1")]
+    ("f", "named"),
+    [(lambda x, z: x * z, "of y, which is v1"), (lambda x, y: x * y, "of z, which is v1")],
 )
-def test_a_reverse_sweep_is_headed_by_the_name_of_the_result(formula, named):
+def test_a_reverse_sweep_is_headed_by_the_name_of_the_result(f, named):
     screen = io.StringIO()
-    interact(ad.step(formula, 2, 3, mode="reverse"), io.StringIO("q"), screen)
+    interact(ad.step(f, 2, 3, mode="reverse"), io.StringIO("q"), screen)
     assert screen.getvalue().startswith(f"build, order, reverse sweep {named}: ")
