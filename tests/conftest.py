@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from browsing import CHROMIUM
+
 settings.register_profile("fixed", derandomize=True, deadline=None)  # nothing fails by chance
 settings.load_profile("fixed")
 
@@ -57,6 +59,18 @@ def _own_cache(tmp_path_factory):
         del os.environ["SIMPLEAUTODIFF_CACHE"]
     else:
         os.environ["SIMPLEAUTODIFF_CACHE"] = before
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Start a browser: ``chromium(*options)``. A process can have one driver, so all share it."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    if not CHROMIUM:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with sync_api.sync_playwright() as play:
+        yield lambda *options: play.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", *options]
+        )
 
 
 @pytest.fixture(autouse=True)

@@ -13,16 +13,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
-from browsing import CHROMIUM
 from simpleautodiff.cli.site.build import write_site
 from simpleautodiff.errors import MissingExtraError
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PATIENCE = 120_000  # milliseconds for Python to start, on a machine that has other things to do
 
 
@@ -57,18 +51,18 @@ def server(site):
 
 
 @pytest.fixture(scope="module")
-def tab(server):
+def tab(chromium, server):
     """One tab for all tests, in which Python is started once; no other host has an address."""
     offline = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", offline])
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.errors, page.requests = [], []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.on("console", lambda message: page.errors.append(message.text))
-        page.context.on("request", lambda request: page.requests.append(request.url))
-        yield page
-        browser.close()
+    browser = chromium(offline)
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.errors, page.requests = [], []
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.on("console", lambda message: page.errors.append(message.text))
+    page.context.on("request", lambda request: page.requests.append(request.url))
+    page.goto(server.address)
+    yield page
+    browser.close()
 
 
 @pytest.fixture(autouse=True)

@@ -2,18 +2,12 @@
 
 import pytest
 
-from browsing import CHROMIUM
-
 
 @pytest.fixture(scope="session")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    if not CHROMIUM:
-        pytest.skip("needs Chromium: apt-get install chromium")
-    with sync_api.sync_playwright() as play:
-        running = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield running
-        running.close()
+def browser(chromium):
+    running = chromium()
+    yield running
+    running.close()
 
 
 @pytest.fixture

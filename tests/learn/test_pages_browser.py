@@ -2,28 +2,21 @@
 
 import pytest
 
-from browsing import CHROMIUM
 from simpleautodiff import learn
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(not CHROMIUM, reason="needs a Chromium browser"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def tab():
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 900, "height": 700})
-        page.errors, page.requests = [], []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.on("console", lambda message: page.errors.append(message.text))
-        page.on("request", lambda request: page.requests.append(request.url))
-        yield page
-        browser.close()
+def tab(chromium):
+    browser = chromium()
+    page = browser.new_page(viewport={"width": 900, "height": 700})
+    page.errors, page.requests = [], []
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.on("console", lambda message: page.errors.append(message.text))
+    page.on("request", lambda request: page.requests.append(request.url))
+    yield page
+    browser.close()
 
 
 def show(tab, tmp_path, text):
