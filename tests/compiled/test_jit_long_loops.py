@@ -169,3 +169,48 @@ def test_arrays_that_a_step_writes_to():
     compiled = ad.jit(ad.grad(f))
     for x in (0.3, 0.3, 0.6):
         np.testing.assert_allclose(compiled(x), ad.grad(f)(x), rtol=1e-9)
+
+
+def write_before(x):
+    x[0] += 1.0
+    return ad.fori_loop(0, STEPS, lambda i, v: 0.5 * v + x[0], 0.0)
+
+
+def write_after(x):
+    result = ad.fori_loop(0, STEPS, lambda i, v: 0.5 * v + x[0], 0.0)
+    x[0] += 1.0
+    return result
+
+
+def write_to_a_view(x):
+    result = ad.fori_loop(0, STEPS, lambda i, v: 0.5 * v + x[0], 0.0)
+    first = x[:1]
+    first[...] = result + 7.0
+    return result
+
+
+@pytest.mark.parametrize("f", [write_before, write_after, write_to_a_view])
+def test_a_function_that_writes_to_its_argument_runs_as_it_is(f):
+    compiled, own, others = ad.jit(f), np.array([1.0, 2.0]), np.array([1.0, 2.0])
+    with pytest.warns(NotCompiledWarning, match="writes to its argument"):
+        first = compiled(own)
+    assert first == f(others)
+    for _ in range(3):
+        np.testing.assert_array_equal(own, others)
+        assert compiled(own) == f(others)
+
+
+def test_a_list_that_was_changed_before_a_long_loop_is_an_error():
+    def f(xs):
+        xs.append(1.0)
+        return ad.fori_loop(0, STEPS, lambda i, v: 0.5 * v + sum(xs), 0.0)
+
+    with pytest.raises(ad.TraceError, match="writes to its argument"):
+        ad.jit(f)([1.0])
+
+
+def test_numbers_that_are_drawn_before_a_long_loop_are_drawn_at_each_call():
+    draw = np.random.default_rng(4)
+    compiled = ad.jit(lambda x: counted(x) + draw.normal())
+    with pytest.warns(NotCompiledWarning, match="where it had given"):
+        assert len({compiled(0.7) for _ in range(4)}) == 4

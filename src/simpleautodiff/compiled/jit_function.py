@@ -10,6 +10,8 @@ from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.finish_results import (
     check_same,
@@ -25,7 +27,7 @@ from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.plain_loops import PlainLoops
 from simpleautodiff.compiled.loops.replace_code import LoopsToRecord
 from simpleautodiff.compiled.paths import Path, Specialization
-from simpleautodiff.compiled.record_function import Options, record_program
+from simpleautodiff.compiled.record_function import Options, argument_error, record_program
 from simpleautodiff.compiled.running.runnable import EnteredProgram
 from simpleautodiff.compiled.signature import CallSignature, NotComparedError, leaf_paths, signature
 from simpleautodiff.compiled.tiers import make_program
@@ -93,7 +95,7 @@ class JitFunction:
         if found.reason:
             return self._run_plainly(args, kwargs)
         if found.root is None and found.calls == 1 and not self.options.tier:
-            result = self._run_unless_long(found, args, kwargs)
+            result = self._run_unless_long(found, described, args, kwargs)
             if result is not _NOT_RUN:
                 return result
         return self._run_program(found, described, args, kwargs, out)
@@ -104,15 +106,28 @@ class JitFunction:
         return map_leaves(lambda leaf: check_open(leaf, what), self.f(*args, **kwargs))
 
     def _run_unless_long(
-        self, found: Specialization, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, found: Specialization, described: CallSignature, args: Any, kwargs: Any
     ) -> Any:
-        """Run the function itself; return `_NOT_RUN` if its loops take many steps."""
+        """Run the function itself; return `_NOT_RUN` if its loops take many steps.
+
+        A function that has written to an argument before it was stopped is not compiled: the
+        argument is put back, and the function runs to its end.
+        """
+        if found.is_long:
+            return _NOT_RUN
+        before = [copy_array(leaf) for leaf in described.leaves]
         try:
-            if not found.is_long:
-                with stopping_at_long_loops(LOOPS.steps):
-                    return self._run_plainly(args, kwargs)
+            with stopping_at_long_loops(LOOPS.steps):
+                return self._run_plainly(args, kwargs)
         except LongLoop:
             found.is_long = True
+        try:
+            _check_unchanged(described, before, name_of(self.f))
+        except TraceError as error:
+            _put_back(described, before, error)
+            found.reason = str(error)
+            self._say_not_compiled(found.reason)
+            return self._run_plainly(args, kwargs)
         return _NOT_RUN
 
     def _without_program(self, args: Any, kwargs: Any) -> Any:
@@ -183,7 +198,7 @@ class JitFunction:
             )
             return self._run_plainly(args, kwargs)
         before = [copy_array(leaf) for leaf in described.leaves]
-        result = self._run_unless_long(found, args, kwargs)
+        result = self._run_unless_long(found, described, args, kwargs)
         path = self._try_to_record(found, described, before, loops, branch, result)
         if path is not None:
             self.on_path(path, described, path.example if result is _NOT_RUN else result)
@@ -341,7 +356,17 @@ def _check_unchanged(described: CallSignature, before: list[Any], name: str) -> 
     leaves, after = described.leaves, flatten(described.tree)[0]
     same = len(leaves) == len(after) and all(map(operator.is_, leaves, after))
     if not same or not all(map(is_as_before, before, leaves)) or _holds_other(described):
-        raise TraceError(f"{name} writes to its argument; let it write to a copy: x = x.copy()")
+        raise argument_error(name)
+
+
+def _put_back(described: CallSignature, before: list[Any], error: TraceError) -> None:
+    """Undo what was written to arrays among the arguments; other changes are an error."""
+    after = flatten(described.tree)[0]
+    if len(after) != len(before) or not all(map(operator.is_, described.leaves, after)):
+        raise error
+    for leaf, old in zip(described.leaves, before, strict=True):
+        if isinstance(leaf, np.ndarray) and not is_as_before(old, leaf):
+            np.copyto(leaf, old)
 
 
 def _holds_other(described: CallSignature) -> bool:

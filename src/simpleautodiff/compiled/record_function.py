@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 import warnings
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from simpleautodiff.compiled.run_long_loop import run_long_loop
 from simpleautodiff.compiled.running.batched_function import record_batched
 from simpleautodiff.compiled.signature import CallSignature
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.level import unwrapped
+from simpleautodiff.core.level import Written, unwrapped
 from simpleautodiff.errors import TraceError
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.values.pytree import Rebuild, flatten
@@ -97,13 +98,28 @@ def run_on_symbols(
             for i in described.varies:
                 given[i] = level.input(_as_input(leaves[i]))
             some, more = rebuild(iter(given))
-            return f(*some, **more)
+            result = f(*some, **more)
+            if _is_written(given, (some, more)):
+                raise argument_error(name_of(f))
+            return result
 
         results, rebuild_result = flatten(run_with_replacements(f, run, run))
         outputs = [unwrapped(x) for x in results]
         if level.captured:
             raise TraceError(f"{name_of(f)} reads a number of a function being recorded")
         return level.finish(outputs, len(described.varies)), outputs, rebuild_result
+
+
+def _is_written(given: list[Any], tree: Any) -> bool:
+    """Tell whether a function has written to one of its arguments, or to a list or dict of them."""
+    now = flatten(tree)[0]
+    same = len(now) == len(given) and all(map(operator.is_, now, given))
+    return not same or any(issubclass(type(x), Written) for x in given)
+
+
+def argument_error(name: str) -> TraceError:
+    """Return the error for a function that writes to its argument."""
+    return TraceError(f"{name} writes to its argument; let it write to a copy: x = x.copy()")
 
 
 class _Silence(warnings.catch_warnings):
