@@ -20,6 +20,7 @@ import pytest
 import simpleautodiff as ad
 from simpleautodiff.arrays.writes import views
 from simpleautodiff.core.engine import engine
+from simpleautodiff.transforms.snapshots import RECORDER
 
 FAST = os.environ.get("SIMPLEAUTODIFF_ENGINE") != "plain"
 LARGE = np.linspace(0.5, 2.0, 20_000)  # large enough to be locked, not copied
@@ -72,6 +73,7 @@ def check_nothing_is_left(before):
     assert LARGE.flags.writeable
     assert MATRIX.flags.writeable
     assert warnings.filters == before
+    assert RECORDER.get() is None
     folder = Path(os.environ["SIMPLEAUTODIFF_CACHE"])
     patience = time.monotonic() + 20  # a compiler in the background may be writing
     while list(folder.glob("*.part")) and time.monotonic() < patience:
@@ -293,3 +295,32 @@ def test_threads_and_processes_started_in_the_middle_of_a_derivative():
     assert ad.grad(f)(3.0) == 6.0
     assert ad.jit(f)(3.0) == 9.0
     assert found[:3] == [np.cos(LARGE[0]) * LARGE[0], "12.0\n", 3]
+
+
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_an_interrupt_while_scipy_is_patched_leaves_it_to_be_patched(count):
+    code = f"""if True:
+        import sys
+        import numpy as np, scipy.linalg, scipy.sparse
+        import simpleautodiff as ad
+        calls = 0
+        def interrupt(frame, event, arg):
+            global calls
+            calls += event == "call" and frame.f_code.co_name in ("_wrap", "_patch_new")
+            if calls == {count}:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+        norm = lambda x: scipy.linalg.norm(scipy.sparse.csr_array((x, ([0, 1], [0, 1]))) @ x)
+        sys.setprofile(interrupt)
+        try:
+            ad.grad(norm)(np.ones(2))
+        except KeyboardInterrupt:
+            print("interrupted")
+        sys.setprofile(None)
+        print(ad.grad(norm)(np.ones(2)))
+    """
+    pytest.importorskip("scipy")
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.split("\n", 1) == ["interrupted", "[1.41421356 1.41421356]\n"]

@@ -66,15 +66,17 @@ def patch_scipy() -> None:
     array([0.6, 0.8])
     """
     global _loaded
-    if _loaded == len(sys.modules):
+    loaded = len(sys.modules)
+    if _loaded == loaded:
         return
-    _loaded = len(sys.modules)
     for name in tuple(_pending):
-        module = sys.modules.get(name)
+        module, patch = sys.modules.get(name), _pending.get(name)
         if module is not None and _is_loading(module):
-            _loaded = 0  # check again
-        elif module is not None and name in _pending:
-            _pending.pop(name)(module)
+            loaded = 0  # check again
+        elif module is not None and patch is not None:
+            patch(module)
+            _pending.pop(name, None)  # not before: an interrupt leaves it to be patched again
+    _loaded = loaded
 
 
 def load_patched(name: str) -> Any:
@@ -99,7 +101,7 @@ def _patch(prefix: str, module: Any) -> None:
         if found is not None and method:
             owner = found if isinstance(found, type) else type(found)
             _patch_method(owner, method[0], f"scipy.{key}", implementation, isinstance(found, type))
-        elif found is not None:
+        elif found is not None and not hasattr(found, "implementation"):
             setattr(module, name, _wrap(found, f"scipy.{key}", implementation))
     if prefix == "sparse":
         patch_constructors(has_node)

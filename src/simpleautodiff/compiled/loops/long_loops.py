@@ -63,8 +63,8 @@ def stopping_at_long_loops(most: int) -> Iterator[None]:
     if around is not None and not isinstance(around, StepCounter):
         yield
         return
-    token = RECORDER.set(StepCounter(most))
     try:
+        RECORDER.set(StepCounter(most))  # here, so that an interrupt finds it undone below
         yield
     finally:
-        RECORDER.reset(token)
+        RECORDER.set(around)

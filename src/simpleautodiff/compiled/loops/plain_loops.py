@@ -50,11 +50,12 @@ class PlainLoops:
 def recording_plain_loops(runner: LoopRunner) -> Iterator[PlainLoops]:
     """Record the loops that were rewritten by one step in this context."""
     loops = PlainLoops(runner)
-    token = RECORDING.set(loops)
+    around = RECORDING.get()
     try:
+        RECORDING.set(loops)
         yield loops
     finally:
-        RECORDING.reset(token)
+        RECORDING.set(around)
 
 
 def repeat(

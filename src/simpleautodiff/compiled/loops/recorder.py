@@ -34,12 +34,13 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 def recording_loops(estimates: Estimates, precise: bool, run_long: RunLoop) -> Iterator[PlainLoops]:
     """Record loops by one step in this context; `run_long` runs long ones on numbers."""
     runner = LoopRunner(estimates, precise, run_long)
-    token = RECORDER.set(lambda *loop: _record(runner, *loop))
+    around = RECORDER.get()
     try:
+        RECORDER.set(lambda *loop: _record(runner, *loop))  # an interrupt finds it undone below
         with recording_plain_loops(runner) as loops:
             yield loops
     finally:
-        RECORDER.reset(token)
+        RECORDER.set(around)
 
 
 def _record(
