@@ -179,15 +179,16 @@ def _put_back() -> None:
 @contextmanager
 def replacing_numpy(namespaces: list[Namespace]) -> Iterator[None]:
     """Replace NumPy's functions in the code of some modules, so that they take nodes."""
-    run, token = object(), MAKING.set(True)
+    run, around = object(), MAKING.get()
     try:
+        MAKING.set(True)  # here, so that an interrupt finds it undone below
         with _lock:
             _runs.append(run)
             for namespace in namespaces:
                 _replace(namespace)
         yield
     finally:
-        MAKING.reset(token)
+        MAKING.set(around)
         with _lock:
             if run in _runs:
                 _runs.remove(run)
