@@ -30,6 +30,7 @@ from simpleautodiff.arrays.registry import FUNCTIONS
 from simpleautodiff.arrays.writes.versions import MAKING, as_made
 from simpleautodiff.core.level import Traced, Written
 from simpleautodiff.errors import AutodiffError, LostDerivativeError, is_user_frame
+from simpleautodiff.values.scoped import scoped
 
 Namespace = dict[str, Any]
 _LIKE = (np.array, np.full)  # they dispatch on `like=` only
@@ -179,16 +180,15 @@ def _put_back() -> None:
 @contextmanager
 def replacing_numpy(namespaces: list[Namespace]) -> Iterator[None]:
     """Replace NumPy's functions in the code of some modules, so that they take nodes."""
-    run, around = object(), MAKING.get()
+    run = object()
     try:
-        MAKING.set(True)  # here, so that an interrupt finds it undone below
         with _lock:
             _runs.append(run)
             for namespace in namespaces:
                 _replace(namespace)
-        yield
+        with scoped(MAKING, True):
+            yield
     finally:
-        MAKING.set(around)
         with _lock:
             if run in _runs:
                 _runs.remove(run)

@@ -101,7 +101,9 @@ def _patch(prefix: str, module: Any) -> None:
         if found is not None and method:
             owner = found if isinstance(found, type) else type(found)
             _patch_method(owner, method[0], f"scipy.{key}", implementation, isinstance(found, type))
-        elif found is not None and not hasattr(found, "implementation"):
+        elif found is not None and not hasattr(
+            found, "implementation"
+        ):  # patched, then interrupted
             setattr(module, name, _wrap(found, f"scipy.{key}", implementation))
     if prefix == "sparse":
         patch_constructors(has_node)

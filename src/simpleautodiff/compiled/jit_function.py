@@ -95,7 +95,8 @@ class JitFunction:
         if found.reason:
             return self._run_plainly(args, kwargs)
         if found.root is None and found.calls == 1 and not self.options.tier:
-            result = self._run_unless_long(found, described, args, kwargs)
+            before = [copy_array(leaf) for leaf in described.leaves]
+            result = self._run_unless_long(found, described, before, args, kwargs)
             if result is not _NOT_RUN:
                 return result
         return self._run_program(found, described, args, kwargs, out)
@@ -106,7 +107,12 @@ class JitFunction:
         return map_leaves(lambda leaf: check_open(leaf, what), self.f(*args, **kwargs))
 
     def _run_unless_long(
-        self, found: Specialization, described: CallSignature, args: Any, kwargs: Any
+        self,
+        found: Specialization,
+        described: CallSignature,
+        before: list[Any],
+        args: Any,
+        kwargs: Any,
     ) -> Any:
         """Run the function itself; return `_NOT_RUN` if its loops take many steps.
 
@@ -115,7 +121,6 @@ class JitFunction:
         """
         if found.is_long:
             return _NOT_RUN
-        before = [copy_array(leaf) for leaf in described.leaves]
         try:
             with stopping_at_long_loops(LOOPS.steps):
                 return self._run_plainly(args, kwargs)
@@ -198,7 +203,7 @@ class JitFunction:
             )
             return self._run_plainly(args, kwargs)
         before = [copy_array(leaf) for leaf in described.leaves]
-        result = self._run_unless_long(found, described, args, kwargs)
+        result = self._run_unless_long(found, described, before, args, kwargs)
         path = self._try_to_record(found, described, before, loops, branch, result)
         if path is not None:
             self.on_path(path, described, path.example if result is _NOT_RUN else result)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.values.scoped import scoped
 
 DIGITS: ContextVar[int] = ContextVar("digits", default=3)
 MAX_DIGITS = 17  # with so many, every float is written exactly
@@ -33,11 +34,8 @@ def use_digits(digits: int | None) -> Iterator[None]:
         return
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MAX_DIGITS:
         raise ArgumentError(f"digits is a whole number from 1 to {MAX_DIGITS}; got {digits!r}")
-    token = DIGITS.set(digits)
-    try:
+    with scoped(DIGITS, digits):
         yield
-    finally:
-        DIGITS.reset(token)
 
 
 def write_short(number: Any) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simpleautodiff.transforms.snapshots import RECORDER, SteppedLoop
+from simpleautodiff.values.scoped import scoped
 
 
 class LongLoop(BaseException):
@@ -63,8 +64,5 @@ def stopping_at_long_loops(most: int) -> Iterator[None]:
     if around is not None and not isinstance(around, StepCounter):
         yield
         return
-    try:
-        RECORDER.set(StepCounter(most))  # here, so that an interrupt finds it undone below
+    with scoped(RECORDER, StepCounter(most)):
         yield
-    finally:
-        RECORDER.set(around)

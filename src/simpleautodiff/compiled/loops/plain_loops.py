@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import CodeType
@@ -44,18 +43,6 @@ class PlainLoops:
         """Note that a loop was recorded by one step; what was in the way is gone."""
         self.recorded.add(getattr(step, "__wrapped__", step).__code__)
         self.runner.refusals.clear()
-
-
-@contextmanager
-def recording_plain_loops(runner: LoopRunner) -> Iterator[PlainLoops]:
-    """Record the loops that were rewritten by one step in this context."""
-    loops = PlainLoops(runner)
-    around = RECORDING.get()
-    try:
-        RECORDING.set(loops)
-        yield loops
-    finally:
-        RECORDING.set(around)
 
 
 def repeat(

@@ -10,7 +10,7 @@ import numpy as np
 
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import ENDLESS
-from simpleautodiff.compiled.loops.plain_loops import PlainLoops, recording_plain_loops
+from simpleautodiff.compiled.loops.plain_loops import RECORDING, PlainLoops
 from simpleautodiff.compiled.loops.record_loop import (
     LoopStep,
     RecordedLoop,
@@ -28,19 +28,16 @@ from simpleautodiff.compiled.recording.symbols import Symbol
 from simpleautodiff.core.level import Traced
 from simpleautodiff.transforms.snapshots import RECORDER, SteppedLoop
 from simpleautodiff.values.pytree import flatten, map_leaves
+from simpleautodiff.values.scoped import scoped
 
 
 @contextmanager
 def recording_loops(estimates: Estimates, precise: bool, run_long: RunLoop) -> Iterator[PlainLoops]:
     """Record loops by one step in this context; `run_long` runs long ones on numbers."""
     runner = LoopRunner(estimates, precise, run_long)
-    around = RECORDER.get()
-    try:
-        RECORDER.set(lambda *loop: _record(runner, *loop))  # an interrupt finds it undone below
-        with recording_plain_loops(runner) as loops:
-            yield loops
-    finally:
-        RECORDER.set(around)
+    loops = PlainLoops(runner)
+    with scoped(RECORDER, lambda *loop: _record(runner, *loop)), scoped(RECORDING, loops):
+        yield loops
 
 
 def _record(
