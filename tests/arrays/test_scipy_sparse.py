@@ -4,10 +4,12 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
 import simpleautodiff as ad
+from oracle.engines import engines
 
 GENERATOR = np.random.default_rng(4)
 DENSE = np.where(GENERATOR.random((5, 4)) < 0.5, GENERATOR.normal(size=(5, 4)), 0.0)
@@ -234,3 +236,11 @@ def test_the_recipe_for_elements_that_are_nodes():
     np.testing.assert_allclose(f(DENSE[rows, columns]), DENSE @ V, rtol=1e-13)
     slopes = ad.jacobian(f)(DENSE[rows, columns])
     np.testing.assert_allclose(np.sum(slopes, 0), V[columns], rtol=1e-13)
+
+
+def test_two_copies_of_the_package_patch_scipy_side_by_side():
+    """As where a module is reloaded: what one copy patched, another patches again around it."""
+    norm = lambda x: scipy.linalg.norm(sp.csr_array((x, ([0, 1], [0, 1]))) @ x)
+    for package in [ad, *engines()[:2], ad]:
+        found = package.grad(norm)(np.array([3.0, 4.0]))  # of sqrt(x**4 + y**4)
+        np.testing.assert_allclose(found, np.array([54.0, 128.0]) / np.sqrt(337.0), rtol=1e-14)

@@ -49,7 +49,6 @@ _COMPLEX = {  # modules and functions whose implementations take complex numbers
 }
 PATCHED: dict[int, Function] = {}  # by the id of the original, to which other modules may refer
 UNPATCHED.update(MODULES)
-_loaded = 0  # how many modules were loaded when last checked
 
 
 def patch_scipy() -> None:
@@ -65,18 +64,13 @@ def patch_scipy() -> None:
     >>> ad.grad(lambda x: scipy.linalg.norm(x))(np.array([3.0, 4.0]))
     array([0.6, 0.8])
     """
-    global _loaded
-    loaded = len(sys.modules)
-    if _loaded == loaded:
+    if _pending.keys().isdisjoint(sys.modules.keys()):
         return
     for name in tuple(_pending):
         module, patch = sys.modules.get(name), _pending.get(name)
-        if module is not None and _is_loading(module):
-            loaded = 0  # check again
-        elif module is not None and patch is not None:
+        if module is not None and patch is not None and not _is_loading(module):
             patch(module)
             _pending.pop(name, None)  # not before: an interrupt leaves it to be patched again
-    _loaded = loaded
 
 
 def load_patched(name: str) -> Any:
@@ -101,9 +95,7 @@ def _patch(prefix: str, module: Any) -> None:
         if found is not None and method:
             owner = found if isinstance(found, type) else type(found)
             _patch_method(owner, method[0], f"scipy.{key}", implementation, isinstance(found, type))
-        elif found is not None and not hasattr(
-            found, "implementation"
-        ):  # patched, then interrupted
+        elif found is not None:
             setattr(module, name, _wrap(found, f"scipy.{key}", implementation))
     if prefix == "sparse":
         patch_constructors(has_node)

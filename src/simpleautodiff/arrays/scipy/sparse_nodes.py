@@ -229,7 +229,9 @@ def _patch_new(owner: Any, format: str, has_node: Callable[[Any], bool]) -> None
     def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
         if args and _holds_node(args[0], has_node):
             return make_sparse(format, *args, **kwargs)
-        return object.__new__(cls) if original is object.__new__ else original(cls)
+        if original is object.__new__:
+            return object.__new__(cls)
+        return original(cls, *args, **kwargs)
 
     owner.__new__ = staticmethod(new)
 
