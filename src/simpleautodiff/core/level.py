@@ -122,8 +122,8 @@ class Level:
 
 def apply(primitive: Primitive, *args: Any) -> Any:
     """Run one primitive on nodes and numbers, on the highest level among them."""
-    if len(args) != primitive.arity:
-        wanted = f"{primitive.arity} argument{'s' * (primitive.arity != 1)}"
+    if len(args) != (count := len(primitive.partials)):
+        wanted = f"{count} argument{'s' * (count != 1)}"
         raise ArgumentError(f"{primitive.name} takes {wanted}, got {len(args)}{cite_line()}")
     level: Level | None = None
     for i, arg in enumerate(args):

@@ -199,20 +199,7 @@ class Hand(Recorder):
 class ChildLinks(list["ref[Node]"]):
     """Two children or more, as weak references; dead ones are removed when the list has doubled."""
 
-    __slots__ = ("limit",)
-
-    def __init__(self, link: ref[Node]) -> None:
-        super().__init__([link])
-        self.limit = 8
-
-    def add(self, link: ref[Node]) -> None:
-        """Append one child, unless it is the last one already (as in x * x)."""
-        if self and self[-1] is link:
-            return
-        if len(self) >= self.limit:
-            self[:] = [link for link in self if link() is not None]
-            self.limit = max(8, 2 * len(self))
-        self.append(link)
+    limit = 8
 
 
 def not_by_hand_error(what: str) -> TraceError:
@@ -238,15 +225,17 @@ class Children(list[Node]):
 
 
 def adopt(parent: Node, link: ref[Node]) -> None:
-    """Add a child to a parent, which stores no reference, one, or several."""
+    """Add a child to a parent, which stores no reference, one, or several; in x * x just once."""
     links = parent.index
     if links is None:
         parent.index = link
-    elif isinstance(links, ChildLinks):
-        links.add(link)
-    elif links is not link:
-        parent.index = ChildLinks(links)
-        parent.index.add(link)
+    elif not isinstance(links, ChildLinks):
+        parent.index = link if links is link else ChildLinks([links, link])
+    elif not links or links[-1] is not link:
+        if len(links) >= links.limit:
+            links[:] = [link for link in links if link() is not None]
+            links.limit = max(8, 2 * len(links))
+        links.append(link)
 
 
 HAND = Hand(0)

@@ -98,7 +98,8 @@ class Primitive:
         rule = self.partials[index]
         if not callable(rule):
             return rule
-        if len(args) > 1 and not self.arrays and not self.settings:
+        has_dtype = type(value) not in (int, float)
+        if has_dtype and len(args) > 1 and not self.arrays and not self.settings:
             args = widen_arguments(args, value)
         try:
             return rule(value, *args)

@@ -33,6 +33,12 @@ def origin(x: Any) -> tuple[Primitive | None, Args]:
     return x.rule if type(x) is Jet and x.rule is not None else (None, ())
 
 
+def may_hold_root(x: Any) -> bool:
+    """Tell whether a node or a jet was made by a primitive that is a root, or passes one on."""
+    primitive = x.primitive if type(x) is Node else origin(x)[0]
+    return primitive is not None and primitive.squared is not None
+
+
 def is_root(x: Any) -> bool:
     """Tell whether a node or a jet is a root, whose square is smooth."""
     primitive = x.primitive if type(x) is Node else origin(x)[0]

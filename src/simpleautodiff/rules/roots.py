@@ -33,6 +33,7 @@ from simpleautodiff.rules.restating import (
     is_root,
     is_same,
     may_hold,
+    may_hold_root,
     note_zeros,
     origin,
     register_value,
@@ -45,7 +46,9 @@ from simpleautodiff.values.functions import is_complex
 
 def restate_product(x: Any, y: Any) -> Restated:
     """Return the product of a root with itself as a function of the root's arguments."""
-    if _is_itself(x, y):
+    if not (may_hold_root(x) or may_hold_root(y)):
+        return None
+    if x is y or (is_root(x) and is_same(x, y)):
         return restate_square(x)
     primitive, smooth = TABLE["mul"], multiply_roots(x, y)
     return carry_root(primitive, x, y) if smooth is None else restate_as(primitive, smooth, x, y)
@@ -83,10 +86,6 @@ def restate_power(x: Any, y: Any) -> Restated:
     if y < 1:
         return _restate_flat(TABLE["power"], x, exponent)
     return _restate_even(TABLE["power"], x, int(y), exponent) if y % 2 == 0 else None
-
-
-def _is_itself(x: Any, y: Any) -> bool:
-    return x is y or (is_root(x) and is_same(x, y))
 
 
 def _restate_flat(primitive: Primitive, x: Any, *exponent: Any) -> Restated:
