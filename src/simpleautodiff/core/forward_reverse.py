@@ -170,4 +170,4 @@ def remember(sweep: Sweep, order: Sequence[Node]) -> None:
         if isinstance(derivative, PartialAdjoint):
             sweep[node] = derivative.filled()
     for node in find_connected(order):
-        node.derivative = sweep[node] if node in sweep else 0
+        node.derivative = sweep.get(node)
