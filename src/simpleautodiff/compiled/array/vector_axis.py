@@ -25,7 +25,7 @@ MATHEMATICS = 20  # instructions of a function like exp
 
 
 @dataclass(frozen=True)
-class Way:
+class AxisChoice:
     """A choice of the vector axis, and of an axis to unroll, if any."""
 
     vectors: int
@@ -47,17 +47,17 @@ def arrange_axes(loop: Loop, lanes: int) -> Loop:
     """
     if lanes == 1 or len(loop.shape) < 2 or loop.fixed or loop.alone:
         return loop
-    way = min(_ways(loop), key=lambda way: _cost(loop, way, lanes))
-    if way.unrolled is not None:
-        loop.move_last(way.unrolled)
+    choice = min(_list_choices(loop), key=lambda choice: _cost(loop, choice, lanes))
+    if choice.unrolled is not None:
+        loop.move_last(choice.unrolled)
         loop = unroll_last_axis(loop)
-        loop.move_last(way.vectors - (way.unrolled < way.vectors))
+        loop.move_last(choice.vectors - (choice.unrolled < choice.vectors))
     else:
-        loop.move_last(way.vectors)
+        loop.move_last(choice.vectors)
     return loop
 
 
-def _ways(loop: Loop) -> list[Way]:
+def _list_choices(loop: Loop) -> list[AxisChoice]:
     """Return all choices; of equally good ones the first is taken."""
     axes = range(len(loop.shape) - 1, -1, -1)
     short: list[int | None] = [None]
@@ -68,49 +68,51 @@ def _ways(loop: Loop) -> list[Way]:
             if loop.shape[axis] <= MOST_COPIES
             and loop.shape[axis] * len(loop.body) <= UNROLLED_STEPS
         ]
-    return [Way(axis, u) for u in short for axis in axes if axis != u]
+    return [AxisChoice(axis, u) for u in short for axis in axes if axis != u]
 
 
-def _cost(loop: Loop, way: Way, lanes: int) -> float:
+def _cost(loop: Loop, choice: AxisChoice, lanes: int) -> float:
     """Return roughly how many instructions a loop takes."""
-    count = loop.shape[way.vectors]
+    count = loop.shape[choice.vectors]
     width = min(lanes, 1 << (count - 1).bit_length())
-    copies = 1 if way.unrolled is None else loop.shape[way.unrolled]
+    copies = 1 if choice.unrolled is None else loop.shape[choice.unrolled]
     once, each = float(ROW), float(copies * _weight(loop))
     for access in loop.loads:
-        taken = 1 if way.unrolled is None or not access.strides[way.unrolled] else copies
-        if access.is_same_along(way.vectors):
+        taken = 1 if choice.unrolled is None or not access.strides[choice.unrolled] else copies
+        if access.is_same_along(choice.vectors):
             once += taken
         else:
-            each += taken * _loaded(loop, access, way, width)
+            each += taken * _loaded(loop, access, choice, width)
     for _, to in loop.stores:
-        each += copies * _moved(to, way, width, SCATTERED)
+        each += copies * _moved(to, choice, width, SCATTERED)
     for fold in loop.folds:
-        more_once, more_each = _cost_of_fold(loop, fold, way, width, copies)
+        more_once, more_each = _cost_of_fold(loop, fold, choice, width, copies)
         once, each = once + more_once, each + more_each
     others = math.prod([
-        n for axis, n in enumerate(loop.shape) if axis not in (way.vectors, way.unrolled)
+        n for axis, n in enumerate(loop.shape) if axis not in (choice.vectors, choice.unrolled)
     ])  # fmt: skip
     return others * (once + each * -(-count // width))
 
 
-def _cost_of_fold(loop: Loop, fold: Fold, way: Way, width: int, copies: int) -> tuple[float, float]:
+def _cost_of_fold(
+    loop: Loop, fold: Fold, choice: AxisChoice, width: int, copies: int
+) -> tuple[float, float]:
     """Return the cost of a reduction, per row and per vector."""
-    apart = way.unrolled is not None and fold.to.strides[way.unrolled]
+    apart = choice.unrolled is not None and fold.to.strides[choice.unrolled]
     results = copies if apart else 1
-    if fold.to.is_same_along(way.vectors):
+    if fold.to.is_same_along(choice.vectors):
         return results * (3 * math.log2(width) + 3), float(copies)
-    inside = {way.vectors, way.unrolled}
+    inside = {choice.vectors, choice.unrolled}
     again = any(not step for axis, step in enumerate(fold.to.strides) if axis not in inside)
-    moved = _moved(fold.to, way, width, SCATTERED)
+    moved = _moved(fold.to, choice, width, SCATTERED)
     if again:
-        moved += 1 + _moved(fold.to, way, width, GATHERED)
+        moved += 1 + _moved(fold.to, choice, width, GATHERED)
     return 0.0, results * moved + (copies - results)
 
 
-def _loaded(loop: Loop, access: Access, way: Way, width: int) -> float:
-    is_packed = is_worth_packing(loop, access, way.vectors)
-    return 1.0 if is_packed else _moved(access, way, width, GATHERED)
+def _loaded(loop: Loop, access: Access, choice: AxisChoice, width: int) -> float:
+    is_packed = is_worth_packing(loop, access, choice.vectors)
+    return 1.0 if is_packed else _moved(access, choice, width, GATHERED)
 
 
 def is_worth_packing(loop: Loop, access: Access, axis: int) -> bool:
@@ -141,13 +143,13 @@ def pack(loop: Loop) -> list[tuple[Access, Access]]:
     return packed
 
 
-def _moved(access: Access, way: Way, width: int, apart: float) -> float:
+def _moved(access: Access, choice: AxisChoice, width: int, apart: float) -> float:
     """Return the cost of loading or storing one vector."""
-    by_number = access.places is not None and access.places.strides[way.vectors]
-    step = access.strides[way.vectors]
+    by_number = access.places is not None and access.places.strides[choice.vectors]
+    step = access.strides[choice.vectors]
     together = not by_number and (step == 1 or (step == 0 and not access.box))
     own = 1.0 if together else apart * width
-    return own + (_moved(access.under, way, width, apart) if access.under else 0.0)
+    return own + (_moved(access.under, choice, width, apart) if access.under else 0.0)
 
 
 def _weight(loop: Loop) -> int:

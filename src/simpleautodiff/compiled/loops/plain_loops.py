@@ -141,7 +141,7 @@ def _record(
     try:
         go = test(*state)
         _check_structures(state, written, bool(find_example(go)))
-        made = _record_ways(loops.runner, f, carry, go)
+        made = _record_branches(loops.runner, f, carry, go)
     except LoopOfRowsError:
         raise  # the whole batch can take the steps together
     except Exception as error:  # the loop then runs as usual, or raises the error
@@ -152,18 +152,20 @@ def _record(
     return made if made is None or exits else (GO_ON, *made)
 
 
-def _record_ways(runner: LoopRunner, f: F, carry: Any, go: Any) -> tuple[Any, ...] | None:
-    """Record a loop whose steps go one way, or else every way."""
-    for every_way in (False, True):
-        recorded = _record_numbers(runner, LoopStep(f, exits=True, every_way=every_way), carry)
+def _record_branches(runner: LoopRunner, f: F, carry: Any, go: Any) -> tuple[Any, ...] | None:
+    """Record a loop whose steps all take one branch, or else every branch."""
+    for all_branches in (False, True):
+        recorded = _record_numbers(
+            runner, LoopStep(f, exits=True, all_branches=all_branches), carry
+        )
         if not any(isinstance(x, Traced) for x in recorded.values):
             return None
         try:
             return run_recorded(recorded, ENDLESS, go, runner.run)[0]  # type: ignore[no-any-return]
         except DecisionsDifferError:
-            if every_way:
+            if all_branches:
                 raise
-    raise AssertionError("a loop is recorded one way, or every way")
+    raise AssertionError("a loop is recorded with one branch, or with all")
 
 
 def _record_numbers(runner: LoopRunner, step: LoopStep, carry: Any) -> RecordedLoop:

@@ -30,7 +30,7 @@ class LoopStep(NamedTuple):
     f: Callable[..., Any]
     reverse: bool = False
     exits: bool = False
-    every_way: bool = False  # whether decisions may differ from step to step
+    all_branches: bool = False  # whether decisions may differ from step to step
 
 
 class RecordedLoop(NamedTuple):
@@ -106,7 +106,7 @@ def _trace(
             symbols = iter([twin(symbol) for symbol in inputs])  # a step may write to it
             return step.f(*[build(symbols) for build in rebuild])
 
-        carry, y, *go = level.go_every_way(run) if step.every_way else run()
+        carry, y, *go = level.record_all_branches(run) if step.all_branches else run()
         pairs = zip(flatten(carry)[0], inputs, strict=False)
         after = [_as_before(level.own(leaf), given) for leaf, given in pairs]
         results, rebuild_result = flatten(y)

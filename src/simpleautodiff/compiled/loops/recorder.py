@@ -63,7 +63,7 @@ def _record_while(
     state: Any,
     xs: Any,
     args: tuple[Any, ...],
-    every_way: bool,
+    all_branches: bool,
 ) -> tuple[Any, Any] | None:
     goes_on = steps.goes_on
     if steps.snapshots is not None or goes_on is None:
@@ -73,7 +73,7 @@ def _record_while(
         after = steps.step(0, carry, None, *args)[0]
         return after, None, goes_on(after)
 
-    step = LoopStep(f, exits=True, every_way=every_way)
+    step = LoopStep(f, exits=True, all_branches=all_branches)
     recorded = record_step(step, state, None, 0, runner)
     if not _is_recorded(recorded):
         return None
@@ -86,7 +86,7 @@ def _record_counted(
     state: Any,
     xs: Any,
     args: tuple[Any, ...],
-    every_way: bool,
+    all_branches: bool,
 ) -> tuple[Any, Any] | None:
     count = steps.count or 0
     if count < 2:
@@ -97,7 +97,7 @@ def _record_counted(
     def f(carry: Any, row: Any) -> Any:
         return steps.step(row[0], carry, row[1], *args)
 
-    step = LoopStep(f, reverse, every_way=every_way)
+    step = LoopStep(f, reverse, all_branches=all_branches)
     recorded = record_step(step, state, (numbers, xs), count, runner)
     if not _is_recorded(recorded) or _is_short(recorded, count):
         return None

@@ -21,7 +21,7 @@ from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import map_leaves, matching_leaves
 
-WAYS = 16  # paths through a step that are all recorded, at most
+MAX_PATHS = 16  # paths through a step that are all recorded, at most
 
 
 @final
@@ -32,7 +32,7 @@ class BodyLevel(SymbolLevel):
 
     def __init__(self, estimates: Estimates, precise: bool) -> None:
         super().__init__(precise=precise, estimates=estimates)
-        self._way: list[bool] | None = None  # the decisions of this path, if any
+        self._path: list[bool] | None = None  # the decisions of this path, if any
         self._decisions: dict[Any, Any] = {}  # the conditions on this path
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
@@ -47,30 +47,32 @@ class BodyLevel(SymbolLevel):
         """Let the code branch on a bool, which has to be the same in every step."""
         if number is not None:
             raise not_recorded("an integer by which a step of a loop goes")
-        if self._way is None or not isinstance(truth, Symbol):
+        if self._path is None or not isinstance(truth, Symbol):
             return super().guard(truth)
         self._decisions.setdefault(truth.place, truth)
-        if len(self._decisions) >= WAYS:  # each adds a path; without end, if it is that of a loop
-            raise not_recorded(f"a step of a loop with more than {WAYS} ways through it")
+        if (
+            len(self._decisions) >= MAX_PATHS
+        ):  # each adds a path; without end, if it is that of a loop
+            raise not_recorded(f"a step of a loop with more than {MAX_PATHS} paths through it")
         at = list(self._decisions).index(truth.place)
-        return self._way[at] if at < len(self._way) else True
+        return self._path[at] if at < len(self._path) else True
 
-    def go_every_way(self, f: Callable[[], Any]) -> Any:
+    def record_all_branches(self, f: Callable[[], Any]) -> Any:
         """Run a function for every path that its decisions allow; select among the results."""
-        return self._go_on(f, [], iter(range(WAYS)))
+        return self._go_on(f, [], iter(range(MAX_PATHS)))
 
-    def _go_on(self, f: Callable[[], Any], way: list[bool], runs: Iterator[int]) -> Any:
+    def _go_on(self, f: Callable[[], Any], path: list[bool], runs: Iterator[int]) -> Any:
         """Run all paths that begin with these decisions."""
         if next(runs, None) is None:
-            raise not_recorded(f"a step of a loop with more than {WAYS} ways through it")
-        self._way, self._decisions = way, {}
+            raise not_recorded(f"a step of a loop with more than {MAX_PATHS} paths through it")
+        self._path, self._decisions = path, {}
         try:
             made = f()
             conditions = list(self._decisions.values())
         finally:
-            self._way = None
-        taken = [*way, *[True] * (len(conditions) - len(way))]
-        for at in range(len(conditions) - 1, len(way) - 1, -1):
+            self._path = None
+        taken = [*path, *[True] * (len(conditions) - len(path))]
+        for at in range(len(conditions) - 1, len(path) - 1, -1):
             made = choose(conditions[at], made, self._go_on(f, [*taken[:at], False], runs))
         return made
 
