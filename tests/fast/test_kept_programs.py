@@ -139,6 +139,15 @@ def test_an_infinite_factor_of_what_is_not_taken(dtype):
         np.testing.assert_array_equal(ad.grad(total)(np.array([-1, 4], dtype)), [np.inf, 1])
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("count", [1, 2_000, 40_000])
+def test_a_number_too_large_for_the_dtype_of_a_large_array(count, dtype):
+    """1e200 is inf in float32: |x| is taken where x is negative, and has the slope -1."""
+    x = np.tile(np.array([-1.5, 0.25], dtype), count)
+    found = ad.grad(lambda x: np.sum(np.maximum(np.abs(x), x * 1e200)))(x)
+    np.testing.assert_array_equal(found, np.where(x < 0, -1, np.inf).astype(dtype))
+
+
 @pytest.mark.parametrize("library", ["strict", "dask", "JAX arrays", "torch"])
 def test_what_is_not_taken_of_other_libraries_arrays(library):
     make = LIBRARIES[library]()

@@ -49,6 +49,8 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
         for k in values_read(primitive, parents):
             value = node.value if k < 0 else node.args[k]
             value = value.value if type(value) is Node or type(value) is Constant else value
+            if type(value) in SINGLE and not _fits(value, node.value):
+                return True
             if id(value) not in known:
                 if not _is_finite(value):
                     return True
@@ -68,6 +70,12 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
                     if not isinstance(slope, Linear) and not _is_finite(slope):
                         return True
     return False
+
+
+def _fits(number: Any, result: Any) -> bool:
+    """Tell whether a number is finite in the dtype of a result, as 1e200 is not in float32."""
+    dtype = result.dtype if isinstance(result, (np.ndarray, np.generic)) else _FLOAT
+    return dtype.kind not in "fc" or bool(abs(number) <= np.finfo(dtype).max)
 
 
 def _is_regular(primitive: Primitive) -> bool:
