@@ -64,6 +64,16 @@ def test_the_address_opens_a_slide_and_the_button_darkens_it(deck):
     assert (light, deck.evaluate(colour)) == ("rgb(255, 255, 255)", "rgb(21, 25, 30)")
 
 
+@pytest.mark.parametrize(
+    ("address", "slide"), [("#/6", "1"), ("#", "1"), ("#0", "1"), ("#2.5", "2"), ("#99", "3")]
+)
+def test_an_address_of_no_slide_shows_one_of_them(deck, address, slide):
+    deck.keyboard.press("ArrowRight")
+    deck.evaluate("address => { location.hash = address }", address)
+    deck.wait_for_function("slide => location.hash === `#${slide}`", arg=slide)
+    assert seen(deck)[0] == slide
+
+
 def test_a_slide_is_as_large_as_the_screen(deck):
     deck.keyboard.press("ArrowRight")
     size = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"

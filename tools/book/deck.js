@@ -43,6 +43,7 @@ addEventListener("touchend", (event) => {
 document.getElementById("theme").addEventListener("click", () => {
   theme(document.body.dataset.theme === "dark" ? "light" : "dark");
 });
-addEventListener("hashchange", () => show(Number(location.hash.slice(1)) - 1));
+const showAddressed = () => show((parseInt(location.hash.slice(1), 10) || 1) - 1);
+addEventListener("hashchange", showAddressed);
 theme(dark.matches ? "dark" : "light");
-show((Number(location.hash.slice(1)) || 1) - 1);
+showAddressed();
