@@ -66,6 +66,12 @@ def test_source_runs(capsys):
     assert r"\begin{align*}" in out(capsys, "source", *EXAMPLE, "--format", "latex")
 
 
+def test_a_table_in_latex_says_which_packages_it_needs(capsys):
+    first, second, *_ = out(capsys, "table", *EXAMPLE, "--format", "latex").splitlines()
+    assert first == r"% needs \usepackage{amsmath,booktabs}"
+    assert second.startswith("$")
+
+
 def test_steps_by_keys(capsys, monkeypatch):
     import io
 

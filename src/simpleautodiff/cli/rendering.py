@@ -123,9 +123,11 @@ def _drop_source_lines(trace: Any) -> None:
 
 def table(shown: RecordedProblem, format: str) -> str:
     """Return one table: the values, or the requested sweep."""
-    ways = {None: shown.trace.values, "reverse": shown.trace.adjoints}
-    ways["forward"] = partial(shown.trace.tangents, shown.wrt)
-    written = str(ways[shown.mode](unfold=shown.unfold).to(format))
+    tables = {None: shown.trace.values, "reverse": shown.trace.adjoints}
+    tables["forward"] = partial(shown.trace.tangents, shown.wrt)
+    written = str(tables[shown.mode](unfold=shown.unfold).to(format))
+    if format == "latex":
+        return f"% needs \\usepackage{{amsmath,booktabs}}\n{written}"
     return f"{written}\n{FOLDED_NOTE}" if format == "text" and shown.folded else written
 
 
