@@ -86,7 +86,7 @@ def _check_made_by_hand(node: Node) -> None:
 
 
 def _copy_array(x: Any) -> Any:
-    return x.copy() if x.shape else x
+    return x.copy("K") if x.shape else x
 
 
 COPYING: dict[str, Any] = {  # for values that transformations pass to functions

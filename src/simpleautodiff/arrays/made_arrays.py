@@ -27,8 +27,9 @@ from simpleautodiff.arrays.lost_derivatives import INSTEAD, scipy_caller
 from simpleautodiff.arrays.patch_scipy import PATCHED, has_node
 from simpleautodiff.arrays.random_draws import stand_in_for, stand_ins_for_random
 from simpleautodiff.arrays.registry import FUNCTIONS
+from simpleautodiff.arrays.shaping import add_axes, lay_out
 from simpleautodiff.arrays.writes.versions import MAKING, as_made
-from simpleautodiff.core.level import Traced, Written
+from simpleautodiff.core.level import Traced, Written, unwrapped
 from simpleautodiff.errors import AutodiffError, LostDerivativeError, is_user_frame
 from simpleautodiff.values.scoped import scoped
 
@@ -38,7 +39,8 @@ _OF_SEVERAL = (np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.col
 _AS_IT_IS = (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
 _CONVERTING = {*_LIKE, *_AS_IT_IS}
 _MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1D.")  # in SciPy
-_IGNORED = {"order", "copy", "subok", "device", "like"}
+_IN_ORDER = {np.ascontiguousarray: "C", np.asfortranarray: "F"}  # they return at least one axis
+_IGNORED = {"copy", "subok", "device", "like"}
 _COMPATIBLE = "array_api_compat.numpy"  # a module of SciPy that wraps NumPy's functions
 _OWN = ("numpy", "simpleautodiff")  # nothing is replaced in their code
 
@@ -94,6 +96,10 @@ def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return _join_numbers(*args, **kwargs)
     if function in _CONVERTING and (has_node(args) or has_node(kwargs.values())):
         given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
+        if function in _IN_ORDER:
+            given |= {"order": _IN_ORDER[function], "ndmin": 1}
+        if function is np.full:
+            given.pop("order", None)
         if function in _LIKE and kwargs.get("copy", True):
             return FUNCTIONS[function](*args, **given)
         return _convert(*args, **given)
@@ -115,12 +121,15 @@ def _join_numbers(numbers: Any, dtype: Any, count: int = -1, **_: Any) -> Any:
     return np.fromiter(numbers, dtype, count)
 
 
-def _convert(a: Any, dtype: Any = None) -> Any:
-    """Return a node, or a list of them, as an array."""
+def _convert(a: Any, dtype: Any = None, order: Any = None, ndmin: int = 0) -> Any:
+    """Return a node, or a list of them, as an array: itself if it is one already."""
     if not isinstance(a, (Traced, Written)):
-        return FUNCTIONS[np.array](a, dtype)
+        return FUNCTIONS[np.array](a, dtype, ndmin, order)
     node: Any = a
-    return node if dtype is None else node.astype(dtype)
+    node = node if dtype is None else node.astype(dtype, copy=False)
+    now = unwrapped(node)
+    converted = add_axes(lay_out(now, order), ndmin)
+    return node if converted is now else converted
 
 
 def _is_list_of_nodes(arg: Any) -> bool:

@@ -40,6 +40,7 @@ from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, transpose
 from simpleautodiff.rules.decisions import as_operand
 from simpleautodiff.rules.scalar.complex_parts import conj, imag, real
+from simpleautodiff.values.functions import is_complex
 from simpleautodiff.values.pytree import map_leaves
 
 
@@ -169,6 +170,13 @@ FOREIGN_NAMES = {  # of PyTorch's tensors and other libraries' nodes: what to wr
     "detach": "write stop_gradient(x), or x.value for the plain number",
     "numpy": "x.value is the plain number or array, without its derivative",
 }
+
+
+def _conjugate(self: Any) -> Any:
+    """Return the complex conjugate; real numbers are returned themselves, as by NumPy."""
+    return conj(self) if is_complex(plain(self)) else self
+
+
 ARRAY_METHODS: dict[str, Any] = {name: method_of(getattr(np, name)) for name in METHOD_NAMES}
 ARRAY_METHODS |= {
     name: property(lambda self, name=name: getattr(np.asarray(plain(self)), name))  # type: ignore[misc]
@@ -185,12 +193,12 @@ ARRAY_METHODS |= {
     **{name: _refuse_attribute(name) for name in ("data", "ctypes", "base")},
     **{name: _refuse_foreign_name(name, instead) for name, instead in FOREIGN_NAMES.items()},
     "tobytes": _refuse_method("tobytes()", "use x.value.tobytes()"),
-    "copy": lambda self, order="C": FUNCTIONS[np.copy](self),
+    "copy": lambda self, order="C": FUNCTIONS[np.copy](self, order),
     "reshape": _shape_method(reshape_),
     "transpose": _shape_method(transpose_),
     "flatten": lambda self, order="C": FUNCTIONS[np.copy](ravel(self, order)),
     "flat": property(_flat, _make_setter("flat")),
-    "astype": lambda self, dtype, *args, **kwargs: astype_(self, dtype),
+    "astype": astype_,
     "compress": lambda self, condition, axis=None: np.compress(condition, self, axis),
     "choose": lambda self, choices, mode="raise": np.choose(plain(self), choices, mode=mode),
     "item": _item,
@@ -201,8 +209,8 @@ ARRAY_METHODS |= {
     "dtype": property(lambda self: np.result_type(plain(self))),
     "real": property(lambda self: real(self), _make_setter("real")),
     "imag": property(lambda self: imag(self), _make_setter("imag")),
-    "conj": lambda self: conj(self),
-    "conjugate": lambda self: conj(self),
+    "conj": _conjugate,
+    "conjugate": _conjugate,
     "T": property(lambda self: transpose(self, None)),
     "mT": property(matrix_transpose),
     "_value": property(lambda self: self.value),  # as HIPS autograd calls it

@@ -36,6 +36,9 @@ METHOD_NAMES = (  # array methods that do what the function of the same name doe
     *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "round"),
     *("argmax", "argmin", "argsort", "argpartition", "any", "all", "nonzero", "searchsorted"),
 )
+RETURNING_ARGUMENT: set[Any] = {
+    np.linalg.matrix_power
+}  # perhaps; all other functions return new arrays
 IGNORED_KEYWORDS = {
     *("order", "subok", "casting", "copy", "kind", "stable", "optimize", "like", "device"),
 }
@@ -70,8 +73,7 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         if _takes_positions(function, implementation, args) and (
             not kwargs or _takes_keywords(implementation, kwargs)
         ):
-            result = implementation(*map(unwrapped, args), **kwargs)
-            result = +result if args and result is args[0] else result  # a new array, as in NumPy
+            result = _as_new(implementation(*map(unwrapped, args), **kwargs), function, args)
         else:
             result = _call_with_defaults(function, implementation, args, kwargs)
     except AutodiffError:
@@ -132,8 +134,14 @@ def _call_with_defaults(function: Any, implementation: Function, args: Any, kwar
             if name in takes or name not in IGNORED_KEYWORDS
         }
         _check_known(function, set(given) - takes)
-    result = implementation(*args, **given)
-    return write_result(+result if result is args[0] else result, out, name_of(function))
+    result = _as_new(implementation(*args, **given), function, args)
+    return write_result(result, out, name_of(function))
+
+
+def _as_new(result: Any, function: Any, args: Any) -> Any:
+    """Return a result as a new array, as NumPy does, unless its function returns its argument."""
+    is_argument = bool(args) and result is args[0]
+    return +result if is_argument and function not in RETURNING_ARGUMENT else result
 
 
 def _takes_positions(function: Any, implementation: Function, args: Any) -> bool:

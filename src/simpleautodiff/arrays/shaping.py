@@ -9,10 +9,16 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.arrays.reductions import axes_of, axis_of
-from simpleautodiff.arrays.registry import FUNCTIONS, Function, as_array, implements
+from simpleautodiff.arrays.registry import (
+    FUNCTIONS,
+    RETURNING_ARGUMENT,
+    Function,
+    as_array,
+    implements,
+)
 from simpleautodiff.core.level import Traced, concrete, plain
 from simpleautodiff.errors import ArgumentError, ValueKindError, cite_line
-from simpleautodiff.rules.array.dtypes import astype
+from simpleautodiff.rules.array.dtypes import astype, dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem, roll, scatter
 from simpleautodiff.rules.array.shapes import reshape, shape_of, transpose
 from simpleautodiff.rules.branches import where as where_row
@@ -70,6 +76,36 @@ def layout_of(x: Any) -> Any:
     return np.lib.stride_tricks.as_strided(memory[first:], full, steps)
 
 
+def lay_out(x: Any, order: str | None) -> Any:
+    """Return an array whose elements lie in memory in an order of NumPy's: itself if they do."""
+    array = layout_of(x)
+    if array is None or order not in ("C", "F", "A"):
+        return x
+    if order == "A":
+        return lay_out(x, "F" if array.flags.fnc else "C")
+    if array.flags[f"{order}_CONTIGUOUS"]:
+        return x
+    if order == "F":
+        return transpose(lay_out(transpose(x, None), "C"), None)
+    return reshape(pos(reshape(x, (-1,))), shape_of(x))
+
+
+def add_axes(x: Any, count: int) -> Any:
+    """Return an array of at least so many axes, with new ones in front."""
+    missing = max(count - len(shape_of(x)), 0)
+    return x.reshape((1,) * missing + shape_of(x)) if missing else x
+
+
+def lay_out_like(x: Any, model: Any) -> Any:
+    """Return an array whose axes lie in memory in the order of those of another array."""
+    array = layout_of(model)
+    if array is None or array.flags.c_contiguous:
+        return x
+    axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+    back = tuple(int(axis) for axis in np.argsort(axes))
+    return transpose(lay_out(transpose(x, tuple(axes)), "C"), back)
+
+
 def _is_column_major(order: str) -> bool:
     """Tell whether elements are counted column by column; reject counting in memory order."""
     if order not in ("C", "F"):
@@ -117,9 +153,11 @@ def move_by_index(function: Function, *arrays: Any, look_up: Function = getitem)
     """Apply a function that only moves elements to their flat indices, and look them up."""
     numbers, start = [], 0
     for array in arrays:
-        size = int(np.prod(shape_of(array), dtype=int))
-        numbers.append(np.arange(start, start + size).reshape(shape_of(array)))
-        start += size
+        laid_out = layout_of(array)
+        each = np.empty(shape_of(array), int) if laid_out is None else np.empty_like(laid_out, int)
+        each[...] = np.arange(start, start + each.size).reshape(each.shape)
+        numbers.append(each)
+        start += each.size
     flat = [reshape(array, (-1,)) for array in arrays]
     return look_up(concatenate(flat) if len(flat) > 1 else flat[0], function(*numbers))
 
@@ -304,9 +342,18 @@ def matrix_transpose(x: Any) -> Any:
     return swapaxes(x, -1, -2)
 
 
-def astype_(x: Any, dtype: Any) -> Any:
+def astype_(
+    x: Any,
+    dtype: Any,
+    order: str = "K",
+    casting: str = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+) -> Any:
     """Convert to another dtype; integers and bools are plain, without a derivative."""
     new = np.dtype(dtype)
+    if not copy and new == dtype_of(x):
+        return lay_out(x, order)
     if new.kind not in "biufc":
         raise ValueKindError(
             f"arrays of dtype {new} have no derivative: leave out the dtype, keep the numbers in a "
@@ -315,8 +362,10 @@ def astype_(x: Any, dtype: Any) -> Any:
     if new.kind not in "fc":
         number = plain(x)
         return (number if hasattr(number, "astype") else np.asarray(number)).astype(new)
-    return astype(real(x) if new.kind == "f" and is_complex(plain(x)) else x, new)
+    part = real(x) if new.kind == "f" and is_complex(plain(x)) else x
+    return astype(lay_out(part, order), new)
 
 
 if hasattr(np, "astype"):  # since NumPy 2.1
     implements(np.astype)(astype_)
+    RETURNING_ARGUMENT.add(np.astype)

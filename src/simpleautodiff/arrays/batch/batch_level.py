@@ -19,6 +19,7 @@ from simpleautodiff.arrays.batch.opaque import Opaque, OpaqueLevel, highest_leve
 from simpleautodiff.arrays.call_hints import compiled_call_error
 from simpleautodiff.arrays.join_arrays import stack
 from simpleautodiff.arrays.lost_derivatives import scipy_error
+from simpleautodiff.arrays.shaping import lay_out
 from simpleautodiff.arrays.writes.example_indices import is_single
 from simpleautodiff.arrays.writes.views import note, twin
 from simpleautodiff.arrays.writes.writable import get_item
@@ -136,9 +137,12 @@ class Batch(Opaque):
         inner = plain(self.value)
         return self if inner is self.value else Batch(inner, self.level)
 
-    def astype(self, dtype: Any, copy: bool = True) -> Batch:
+    def astype(self, dtype: Any, order: str = "K", *_: Any, copy: bool = True, **__: Any) -> Any:
         """Return the batch in another dtype."""
-        return Batch(self.value.astype(dtype), self.level)
+        laid_out = lay_out(self, order)
+        if not copy and np.dtype(dtype) == self.dtype:
+            return laid_out
+        return Batch(laid_out.value.astype(dtype), self.level)
 
     def __getitem__(self, index: Any) -> Any:
         parts = flatten(index)[0]

@@ -19,9 +19,9 @@ from simpleautodiff.arrays.registry import (
     is_batch,
     widen,
 )
-from simpleautodiff.arrays.shaping import move_by_index
+from simpleautodiff.arrays.shaping import add_axes, lay_out, move_by_index
 from simpleautodiff.arrays.writes.versions import Writable
-from simpleautodiff.arrays.writes.writing import make_like
+from simpleautodiff.arrays.writes.writing import make_like, outline_of
 from simpleautodiff.core.level import Traced, concrete, plain, unwrapped
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -267,19 +267,20 @@ _SEQUENCES = (list, tuple, deque)
 
 
 @implements(np.array)
-def array_(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
+def array_(object: Any, dtype: Any = None, ndmin: int = 0, order: Any = None) -> Any:
     """Join nodes: np.array([a, b], like=a); copy what is an array already.
 
     An array of plain numbers can be written to, and indexed by indices that differ between the
     examples of a batch.
     """
-    result = array(object, dtype, ndmin)
-    copied = isinstance(result, np.ndarray) or (result is unwrapped(object) and shape_of(result))
-    return FUNCTIONS[np.copy](result) if copied else result
+    object = unwrapped(object)
+    result = array(object, dtype, 0, order)
+    copied = isinstance(result, np.ndarray) or (result is object and shape_of(result))
+    return add_axes(FUNCTIONS[np.copy](result) if copied else result, ndmin)
 
 
 @implements(np.asarray, np.asanyarray)
-def array(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
+def array(object: Any, dtype: Any = None, ndmin: int = 0, order: Any = None) -> Any:
     """Join nested lists of nodes."""
     if issubclass(type(object), _SEQUENCES):
         parts, lengths = _flatten_lists(object)
@@ -287,9 +288,8 @@ def array(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
         result = reshape(result, (*lengths, *shape_of(result)[1:])) if len(lengths) > 1 else result
     else:
         result = as_array(object)
-    result = result if dtype is None else result.astype(dtype)
-    missing = max(ndmin - len(shape_of(result)), 0)
-    return reshape(result, (1,) * missing + shape_of(result)) if missing else result
+    result = result if dtype is None else result.astype(dtype, copy=False)
+    return add_axes(lay_out(result, order), ndmin)
 
 
 def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
@@ -342,14 +342,17 @@ _plain_full_like = make_like(np.full_like)
 
 
 @implements(np.full_like)
-def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", shape: Any = None
+) -> Any:
     """Fill a writable array of the shape of `a` with a number or a node."""
-    settings = {"dtype": dtype, "shape": shape}
     if not isinstance(fill_value, Traced):
-        return _plain_full_like(a, fill_value, **settings)
-    new = shape_of(a) if shape is None else shape
-    filled: Any = broadcast_to(fill_value, new)
-    return Writable(filled if dtype is None else filled.astype(dtype))
+        return _plain_full_like(a, fill_value, dtype=dtype, order=order, shape=shape)
+    made = np.empty_like(outline_of(a), bool, order, shape=shape)
+    filled: Any = broadcast_to(fill_value, made.shape)
+    array = Writable(filled if dtype is None else filled.astype(dtype))
+    array.layout = made
+    return array
 
 
 @implements(np.full)

@@ -8,7 +8,7 @@ import numpy as np
 
 from simpleautodiff.arrays.reductions import axes_of, flatten_axes
 from simpleautodiff.arrays.registry import implements, is_batch
-from simpleautodiff.arrays.shaping import move_by_index
+from simpleautodiff.arrays.shaping import lay_out_like, move_by_index
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import ArgumentError, RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import real_dtype
@@ -34,7 +34,7 @@ def sort(a: Any, axis: int | None = -1) -> Any:
     """Sort; the derivative of every element moves with it."""
     if axis is None:
         a, axis = reshape(a, (-1,)), 0
-    return take_along(a, _sorting_indices(a, axis), axis)
+    return lay_out_like(take_along(a, _sorting_indices(a, axis), axis), a)
 
 
 @implements(np.partition)
@@ -42,7 +42,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
     """Move the k-th smallest element to index k, the smaller ones before it."""
     if axis is None:
         a, axis = reshape(a, (-1,)), 0
-    return take_along(a, np.argpartition(as_operand(a), kth, axis), axis)
+    return lay_out_like(take_along(a, np.argpartition(as_operand(a), kth, axis), axis), a)
 
 
 @implements(np.quantile)

@@ -176,7 +176,7 @@ def write_cell(self: Writable, cell: Cell, value: Any) -> bool:
 
 def snapshot(x: Any) -> Any:
     """Return the current version, which does not change when the array is written to."""
-    return x.copy() if issubclass(type(x), np.ndarray) else unwrapped(x)
+    return x.copy("K") if issubclass(type(x), np.ndarray) else unwrapped(x)
 
 
 def unpromote(x: Any) -> Any:

@@ -21,11 +21,13 @@ from simpleautodiff.arrays.registry import (
     IN_PLACE_FUNCTIONS,
     METHOD_NAMES,
     PLAIN_FUNCTIONS,
+    RETURNING_ARGUMENT,
     bind_arguments,
     implements,
     name_of,
     write_result,
 )
+from simpleautodiff.arrays.shaping import lay_out, layout_of
 from simpleautodiff.arrays.writes.example_indices import (
     has_repeats,
     is_recorded_mask,
@@ -69,24 +71,31 @@ _UNARY_OPERATORS = ("neg", "pos", "abs")
 
 
 @implements(np.copy)
-def copy(a: Any) -> Writable:
+def copy(a: Any, order: str = "K") -> Writable:
     """Return a writable copy."""
-    return Writable(snapshot(a))
+    return Writable(snapshot(lay_out(a, order)))
 
 
 def make_like(function: Any) -> Callable[..., Any]:
     """Implement zeros_like and its relatives: all but arrays of integers are writable."""
 
     def implementation(a: Any, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
-        made = function(_outline(a), *args, dtype=dtype, **kwargs)
+        made = function(outline_of(a), *args, dtype=dtype, **kwargs)
         return Writable(made) if made.dtype.kind in "fc" else made
 
     return implementation
 
 
-def _outline(a: Any) -> Any:
-    """Return a plain array of the shape and dtype of `a`."""
-    return np.empty(np.shape(a), plain(a).dtype) if is_array(plain(a)) else plain(a)
+def outline_of(a: Any) -> Any:
+    """Return a plain array of the shape, dtype and memory layout of `a`."""
+    if not is_array(plain(a)):
+        return plain(a)
+    layout = layout_of(a)
+    return (
+        np.empty(np.shape(a), plain(a).dtype)
+        if layout is None
+        else np.empty_like(layout, plain(a).dtype)
+    )
 
 
 _LIKE_FUNCTIONS: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)
@@ -240,6 +249,8 @@ def _call_function(function: Any, args: Any, kwargs: Any) -> Any:
         return views_or_copies(
             first.writable(), lambda x: function(x, *args[1:], **kwargs), function
         )
+    if function in RETURNING_ARGUMENT and isinstance(first, Written):
+        return _same_or_made(first.writable(), lambda x: function(x, *args[1:], **kwargs))
     if len(args) == 1 and not kwargs and isinstance(first, Written):
         return function(first.writable().current)  # nearly all calls
     if function is not np.take and len(args) <= 2 and "out" not in kwargs:
@@ -293,6 +304,13 @@ def _make_unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda self: as_made(function(self.current))
 
 
+def _same_or_made(self: Writable, convert: Callable[[Any], Any]) -> Any:
+    """Return the array itself if there was nothing to convert, as NumPy does; else a new array."""
+    now = self.current
+    result = convert(now)
+    return self if result is now else as_made(result)
+
+
 def _refuse_pickle(self: Writable) -> Any:
     raise TraceError(f"{self!r} belongs to a derivative that is being computed; pickle its value")
 
@@ -339,8 +357,10 @@ def methods_of_writable() -> dict[str, Any]:
         "__array_function__": _function,
         "__array__": lambda self, *args, **kwargs: np.asarray(self.current, *args, **kwargs),
         "__getattr__": _get_attribute,
-        "astype": lambda self, *args, **how: as_made(self.current.astype(*args, **how)),
-        "copy": lambda self: Writable(self.current),
+        "astype": lambda self, *args, **how: _same_or_made(self, lambda x: x.astype(*args, **how)),
+        "conj": lambda self: _same_or_made(self, lambda x: x.conj()),
+        "conjugate": lambda self: _same_or_made(self, lambda x: x.conj()),
+        "copy": lambda self, order="C": copy(self.current, order),
         "fill": _fill,
         "sort": _sort,
         "partition": _partition,

@@ -21,6 +21,7 @@ from simpleautodiff.rules.array.shapes import (
     reshape,
     shape_of,
     shift_axes,
+    transpose,
 )
 from simpleautodiff.rules.branches import masked
 from simpleautodiff.rules.multiples import carry_root
@@ -115,9 +116,20 @@ def _getitem_batch(size: int, x: Any, index: Any) -> Any:
     full = shape_of(x)[1:]
     if find_batches(index):
         return getitem(reshape(x, (-1,)), _flat_batch_indices(size, index, full))
+    if isinstance(index, np.ndarray) and len(full) == 1 and index.dtype != bool:
+        return _take_each(x, index)
     if not isinstance(index, tuple):
         return getitem(x, _index_batch(index))
-    return getitem(reshape(x, (size, math.prod(full))), (slice(None), flat_indices(index, full)))
+    return _take_each(reshape(x, (size, math.prod(full))), flat_indices(index, full))
+
+
+def _take_each(x: Any, indices: Any) -> Any:
+    """Select the same elements of every vector; they lie in memory in the order of the indices."""
+    axes = sorted(range(indices.ndim), key=lambda axis: -abs(indices.strides[axis]))
+    taken = getitem(x, (slice(None), indices.transpose(axes)))
+    if axes == sorted(axes):
+        return taken
+    return transpose(taken, (0, *[1 + axes.index(axis) for axis in range(indices.ndim)]))
 
 
 def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
@@ -249,8 +261,7 @@ def _set_item_batch(size: int, which: tuple[bool, ...], x: Any, value: Any, inde
     if find_batches(index):
         flat = set_item(reshape(x, (-1,)), value, _flat_batch_indices(size, index, full))
         return reshape(flat, (size, *full))
-    flat = set_item(reshape(x, (size, math.prod(full))), value, (slice(None), indices))
-    return reshape(flat, (size, *full))
+    return set_item(x, value, (slice(None), *np.unravel_index(indices, full)))
 
 
 def _set_item_back(bar: Any, _x: Any, _value: Any, index: Any) -> Any:

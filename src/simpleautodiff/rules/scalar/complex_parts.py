@@ -30,7 +30,7 @@ conj: Wrapping = row(
     lambda _v, _z: (
         Linear(lambda dot: conj(dot), lambda bar: conj(bar), True) if is_complex(plain(_z)) else 1
     ),
-    value=lambda z: z.conjugate(),
+    value=lambda z: z.conjugate() if is_complex(z) else +z,  # a new array, as np.conj returns
     numpy=["conjugate"],
     text="conj({0})",
     latex=r"\overline{{{0}}}",
