@@ -169,3 +169,16 @@ def test_quotients_and_remainders_of_two_numbers_of_the_program():
     ways = ("fast", *TIERS, *PRECISE, "python")
     check(f, 0.3193001766519934, 2.5, -1.7, ways=ways)
     check(f, np.array([0.3, -2.5]), np.array([4.0, 0.7]), ways=ways)
+
+
+def test_elements_of_a_complex_array_whose_real_part_was_used_after_a_write():
+    """The gradient of Re(x) + Re((1 + 2i) x) is 1 + (1 + 2i) by the convention of `grad`."""
+
+    def f(z):
+        x = z * 1
+        turned = x[1:] * (1 + 2j)
+        x[0] = 0
+        return np.sum(x.real) + np.sum(turned.real)
+
+    found = ad.grad(f)(np.exp(1j * np.arange(1.0, 4.0)))
+    np.testing.assert_array_equal(found, [0, 2 + 2j, 2 + 2j])

@@ -429,3 +429,16 @@ def test_a_root_that_divides_is_no_factor():
     f = lambda s, y: (s / abs(y)) * abs(y)
     assert ad.grad(f, (0, 1))(0.0, 2.0) == (1.0, 0.0)
     assert ad.jit(ad.grad(f, (0, 1)))(0.0, 2.0) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_root_of_a_choice_is_flat_in_forward_mode_in_arrays_and_batches_too(dtype):
+    """Of sqrt(where(x > 0, x, 0 x)) at negative numbers, and sqrt(x) at positive ones."""
+    f = lambda x: np.sqrt(np.where(x > 0, x, 0.0 * x))
+    x = np.array([-2.0, 3.0], dtype)
+    expected = np.array([0.0, 0.5 / np.sqrt(3.0)], dtype)
+    single = [ad.jvp(f, (number,), (dtype(1),))[1] for number in x]
+    np.testing.assert_allclose(single, expected, rtol=1e-6)
+    np.testing.assert_allclose(ad.jvp(f, (x,), (np.ones_like(x),))[1], expected, rtol=1e-6)
+    batched = ad.vmap(lambda x: ad.jvp(f, (x,), (np.ones_like(x),))[1])
+    np.testing.assert_allclose(batched(x), expected, rtol=1e-6)

@@ -143,14 +143,12 @@ class SmallSweep:
         ):
             return None
         total = bar[i]
-        if i in self.owned:
-            return total
         if total is None:
             total = np.zeros(like.shape, like.dtype)
-        elif type(total) is np.ndarray and total.dtype is like.dtype:
-            total = total.copy()
-        else:
+        elif type(total) is not np.ndarray or total.dtype is not like.dtype:
             return None
+        elif i not in self.owned:
+            total = total.copy()
         bar[i] = total
         self.owned.add(i)
         return total

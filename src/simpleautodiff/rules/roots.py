@@ -20,7 +20,7 @@ from typing import Any
 
 from simpleautodiff.core.jet import Jet
 from simpleautodiff.core.level import plain
-from simpleautodiff.core.linear import ZERO
+from simpleautodiff.core.linear import ZERO, filled
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import TABLE, Kink, Primitive
 from simpleautodiff.rules.branches import choose
@@ -93,7 +93,8 @@ def _restate_flat(primitive: Primitive, x: Any, *exponent: Any) -> Restated:
     if is_complex(plain(x)) or not may_hold(flat := plain(x) == 0):
         return None
     if type(x) is Jet:
-        if (dot := x.nth(1)) is ZERO or not may_hold(flat := flat & (plain(dot) == 0)):
+        dot = filled(x.nth(1))
+        if dot is ZERO or not may_hold(flat := flat & (plain(dot) == 0)):
             return None
     elif type(x) is not Node or not is_sum_of_squares(x):
         return None
