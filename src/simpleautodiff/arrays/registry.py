@@ -281,6 +281,17 @@ def can_decide(x: Any) -> bool:
     return getattr(plain(x), "can_decide", not is_batch(x))
 
 
+def decide(question: Function, x: Any, *settings: Any) -> bool:
+    """Answer a question about a plain array; a program that is recorded holds for that answer."""
+    x = plain(x)
+    while isinstance(x, Traced) and not hasattr(x.level, "guard"):
+        x = x.value  # of all examples of a batch
+    if not isinstance(x, Traced):
+        return bool(question(x, *settings))
+    level: Any = x.level
+    return bool(level.guard(level.answer(question, (x, *settings), {})))
+
+
 def to_dtype(x: Any, dtype: Any) -> Any:
     """Convert a node to another dtype; reject integers, which have no derivative."""
     dtype = np.dtype(dtype)

@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.given_values import give_values
-from simpleautodiff.arrays.registry import as_array, as_float, can_decide, implements, is_batch
+from simpleautodiff.arrays.registry import (
+    as_array,
+    as_float,
+    can_decide,
+    decide,
+    implements,
+    is_batch,
+)
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import (
     DomainError,
@@ -163,7 +170,7 @@ def _refuse_repeated(values: Any, zero: bool) -> None:
 @implements(np.linalg.eig)
 def eig(a: Any) -> EigResult:
     """Return eigenvalues and eigenvectors: of norm 1, with a real largest component."""
-    w, found = factors.split_eig(factors.eig(_separate(a, GENERAL_KIND)))
+    w, found = _decompose(a)
     v = found / np.sqrt(sum_over(squared_size(found), -2, True))
     if is_complex(plain(v)):
         exact = plain(v).imag == 0
@@ -178,10 +185,18 @@ def eig(a: Any) -> EigResult:
 @implements(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
     """Return the eigenvalues of any square matrix."""
-    return getitem(
-        factors.split_eig(factors.eig(_separate(a, GENERAL_KIND)))[0],
-        (..., 0, slice(None)),
-    )
+    return getitem(_decompose(a)[0], (..., 0, slice(None)))
+
+
+def _decompose(a: Any) -> tuple[Any, Any]:
+    """Return eigenvalues and eigenvectors, which are complex if some eigenvalue is."""
+    decide(has_complex_eigenvalues, a)
+    return factors.split_eig(factors.eig(_separate(a, GENERAL_KIND)))
+
+
+def has_complex_eigenvalues(a: Any) -> Any:
+    """Tell whether NumPy returns eigenvalues of a complex dtype."""
+    return np.bool_(np.iscomplexobj(np.linalg.eigvals(a)))
 
 
 @implements(np.linalg.svd)

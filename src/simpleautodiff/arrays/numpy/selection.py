@@ -15,6 +15,7 @@ from simpleautodiff.arrays.registry import (
     FUNCTIONS,
     as_array,
     can_decide,
+    decide,
     implements,
     is_batch,
     widen,
@@ -131,7 +132,12 @@ def round_(a: Any, decimals: int = 0) -> Any:
 @implements(np.real_if_close)
 def real_if_close(a: Any, tol: float = 100) -> Any:
     """Return the real part if all imaginary parts are close to 0."""
-    return real(a) if np.isrealobj(np.real_if_close(plain(a), tol)) else a
+    return real(a) if decide(is_nearly_real, a, tol) else a
+
+
+def is_nearly_real(a: Any, tol: float) -> Any:
+    """Tell whether np.real_if_close drops the imaginary parts."""
+    return np.bool_(np.isrealobj(np.real_if_close(a, tol)))
 
 
 @implements(np.extract)
