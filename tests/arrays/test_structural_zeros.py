@@ -148,3 +148,33 @@ def test_the_imaginary_part_of_what_was_chosen_has_all_its_derivatives():
     np.testing.assert_allclose(ad.hvp(f, (X,), (np.ones(4),)), expected, rtol=1e-15)
     again = ad.grad(lambda x: np.sum(ad.grad(f)(x)))(X)
     np.testing.assert_allclose(again, expected, rtol=1e-15)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("jacobian", [ad.jacfwd, ad.jacrev, ad.jacobian])
+def test_an_infinite_slope_is_in_its_own_entry_of_a_jacobian(jacobian, dtype):
+    """Each element depends on its own argument alone: 1 / (2 sqrt(x)) on the diagonal."""
+    x = np.array([4.0, 0.0, 1.0], dtype)
+    found = jacobian(np.sqrt)(x)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found[:, [0, 2]], [[0.25, 0], [0, 0], [0, 0.5]])
+    assert not found[[0, 2], 1].any()
+    assert not np.isfinite(found[1, 1])
+    if dtype is not np.complex128:
+        total = jacobian(lambda x: np.sum(np.sqrt(x)))(x)
+        np.testing.assert_array_equal(total, [0.25, np.inf, 0.5])
+        batched = ad.vmap(jacobian(np.sqrt))(np.stack([x, x + 3]))
+        np.testing.assert_array_equal(batched[0], found)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_infinite_curvature_is_in_its_own_entry_of_a_hessian():
+    found = ad.hessian(lambda x: np.sum(x**1.5) + x[0] * x[1])(np.array([0.0, 4.0]))
+    np.testing.assert_array_equal(found, [[np.inf, 1.0], [1.0, 0.375]])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_nan_is_nan_in_a_jacobian():
+    found = ad.jacrev(lambda x: np.log(x) * np.nan)(np.array([0.0, 4.0]))
+    np.testing.assert_array_equal(found, [[np.nan, 0.0], [0.0, np.nan]])

@@ -45,6 +45,9 @@ class Masked(PartialAdjoint):
                 return Masked(self.array + other.array, self.mask | other.mask)
             return other + self.array
 
+    def __mul__(self, factor: Any) -> Masked:
+        return Masked(self.array * factor, self.mask)
+
     def local_derivative(self, node: Any, k: int) -> Any:
         """Return a local derivative of a node, with no NumPy warning for absent elements."""
         with np.errstate(all="ignore"):

@@ -15,9 +15,10 @@ from simpleautodiff.arrays.batch.batch_level import Batch, BatchLevel, unbatch
 from simpleautodiff.arrays.batch.opaque import mark_structural_zeros
 from simpleautodiff.arrays.join_arrays import concatenate_
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import concrete, plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.shapes import reshape, shape_of
+from simpleautodiff.rules.branches import Masked
 from simpleautodiff.transforms.arguments import Argnums, select
 from simpleautodiff.transforms.black_box import black_box
 from simpleautodiff.transforms.complex_derivative import combine_directions
@@ -150,16 +151,33 @@ def _sweep_elements(recorded: RecordedCall, of: Any, chunk_size: int | None, swe
     """Sweep for every element of `of`, in chunks; the first axis of the result is the element."""
     if not shape_of(of):
         return sweep(1)  # type: ignore[no-any-return]
-    parts = []
-    for units in _make_seeds(plain(of), chunk_size or _choose_chunk_size(recorded)):
-        level = BatchLevel(len(units))
-        with level:
-            swept = sweep(Batch(mark_structural_zeros(units, of), level))
-        parts.append([unbatch(column, 0, level) for column in swept])
+    seeds = _make_seeds(plain(of), chunk_size or _choose_chunk_size(recorded))
+    parts = [_sweep_units(units, of, sweep) for units in seeds]
     return [
         concatenate_(column, 0) if len(column) > 1 else column[0]
         for column in zip(*parts, strict=True)
     ]
+
+
+def _sweep_units(units: Any, of: Any, sweep: F) -> list[Any]:
+    """Sweep for several elements at a time.
+
+    The zeros of their seeds are structural. That matters if some slope is infinite, and only then
+    is it worth its time: 0 × inf is nan, so a result without a nan is right.
+    """
+    level, zeros = BatchLevel(len(units)), mark_structural_zeros(units, of)
+    with level:
+        seed = Batch(zeros, level)
+        with np.errstate(invalid="ignore"):
+            swept = sweep(seed)
+        if zeros is units and any(map(_has_nan, swept)):
+            swept = sweep(Masked(seed, Batch(units != 0, level)))
+    return [unbatch(column, 0, level) for column in swept]
+
+
+def _has_nan(x: Any) -> bool:
+    array = np.asarray(concrete(x))
+    return array.dtype.kind in "fc" and bool(np.isnan(array).any())
 
 
 def _choose_chunk_size(recorded: RecordedCall) -> int:

@@ -98,7 +98,9 @@ class RecordedCall:
         if self.turned is None:
             return numbers
         others = self.turned.pull([(self._turn(result), seed) for result, seed in seeds], once)
-        differ = [self._depends_on_basis(r, self._turn(r)) & (plain(s) != 0) for r, s in seeds]
+        differ = [
+            self._depends_on_basis(r, self._turn(r)) & (plain(filled(s)) != 0) for r, s in seeds
+        ]
         unknown = functools.reduce(operator.or_, [np.any(d) for d in differ])
         return [drop_unknown(x, y, unknown) for x, y in zip(numbers, others, strict=True)]
 
