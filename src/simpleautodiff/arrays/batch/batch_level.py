@@ -27,8 +27,11 @@ from simpleautodiff.core.level import Level, apply, plain
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, cite_line
 from simpleautodiff.rules.array.indexing import flat_indices, getitem, scatter, set_item
+from simpleautodiff.rules.array.repeated_values import OneByOne
 from simpleautodiff.rules.array.shapes import broadcast_to, pad_rank, reshape, shape_of, shift_axes
 from simpleautodiff.values.pytree import flatten, map_leaves
+
+_OF_NUMBERS = (ArithmeticError, IndexError, np.linalg.LinAlgError, Warning)  # errors by numbers
 
 
 class Parting(BaseException):
@@ -53,6 +56,19 @@ class BatchLevel(OpaqueLevel):
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
         """Run a primitive on all examples."""
+        try:
+            return self._run(primitive, args)
+        except _OF_NUMBERS as error:
+            raise self.part_at(error) from None
+
+    def part_at(self, error: BaseException) -> BaseException:
+        """Return what to raise for an error that may be one of some examples alone.
+
+        The function may catch it, and go on otherwise with those examples than with others.
+        """
+        return OneByOne(self) if self.splits and self.size > 1 else error
+
+    def _run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
         which = tuple([_is_batch(arg, self) for arg in args])
         if any(which[i] for i in primitive.settings) and primitive.arrays:
             return self._run_with_own_settings(primitive, args)
@@ -82,7 +98,10 @@ class BatchLevel(OpaqueLevel):
         """Apply an elementwise function without a derivative, such as a comparison."""
         which = tuple([_is_batch(arg, self) for arg in args])
         values = [arg.value if b else arg for arg, b in zip(args, which, strict=True)]
-        result = function(*self._align_ranks(values, which))
+        try:
+            result = function(*self._align_ranks(values, which))
+        except _OF_NUMBERS as error:
+            raise self.part_at(error) from None
         if isinstance(result, tuple):
             return tuple([Batch(part, self) for part in result])
         return Batch(result, self)
@@ -91,7 +110,10 @@ class BatchLevel(OpaqueLevel):
         """Apply an array function without a derivative, such as argmax, to every example."""
         if function in _PLAIN_REDUCTIONS and type(args[0]) is Batch:
             return _reduce_plainly(function, *args, **kwargs)
-        return self.one_by_one(function, args, kwargs)
+        try:
+            return self.one_by_one(function, args, kwargs)
+        except _OF_NUMBERS as error:
+            raise self.part_at(error) from None
 
     def one_by_one(self, function: Callable[..., Any], args: Any, kwargs: Any = None) -> Any:
         """Apply a function to each example in turn, and stack the results."""
@@ -148,7 +170,11 @@ class Batch(Opaque):
         parts = flatten(index)[0]
         if not any(type(part) is Batch for part in parts):
             return getitem(self, map_leaves(plain, index) if isinstance(index, tuple) else index)
-        part = _getitem_per_example(highest_level((self, index)), self, index)  # type: ignore[arg-type]
+        level: Any = highest_level((self, index))
+        try:
+            part = _getitem_per_example(level, self, index)
+        except IndexError as error:
+            raise level.part_at(error) from None
         if is_single(index) and shape_of(part):
             note(part, self, lambda array: get_item(array, index))
         return part
