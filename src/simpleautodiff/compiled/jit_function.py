@@ -353,7 +353,7 @@ def _try_path(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] 
     """Run a program; None if a step has no result for these numbers."""
     try:
         return path.program.run(inputs, out)
-    except (ArgumentError, DomainError):
+    except (ArgumentError, DomainError, IndexError, np.linalg.LinAlgError):
         return None
 
 

@@ -11,6 +11,7 @@ so the program contains the sweep.
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any
@@ -22,6 +23,7 @@ from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbols import (
     FLOAT64_DTYPE,
     FloatSymbol,
+    NotRecordedError,
     Symbol,
     not_recorded,
 )
@@ -75,6 +77,7 @@ class SymbolLevel(OpaqueLevel):
         self.captured: dict[
             int, tuple[Symbol, Symbol]
         ] = {}  # symbols of an outer function, with their symbols here
+        self.catches = ""  # the line of an error that the code may catch, if any
         self._pinned: set[Ref] = set()  # masks that must be the same at every call
         self._asked: dict[int, bool] = {}
         self._caller = find_user_frame()
@@ -87,6 +90,8 @@ class SymbolLevel(OpaqueLevel):
     def record(self, what: Any, args: tuple[Any, ...], kwargs: Any, value: Any) -> Symbol:
         """Record a step."""
         self._check_open()
+        if not self.catches and _raises_errors():
+            self.catches = cite_line()
         args = tuple([self._as_argument(arg) for arg in args])
         if type(value) is int:
             value = float(value)  # math.floor(x), which may be nan in another call
@@ -128,7 +133,7 @@ class SymbolLevel(OpaqueLevel):
             if type(args[k]) not in _LEAVES:
                 args = (*args[:k], map_leaves(self._pin_mask, args[k]), *args[k + 1 :])
         numbers = tuple([self._concrete(arg) for arg in args])
-        value = evaluate(primitive, numbers)
+        value = self._evaluate(evaluate, primitive, numbers)
         if primitive is _WHERE:
             value = _in_common_kind(value, *numbers[1:])
         return self.record(primitive, args, {}, value)
@@ -157,7 +162,7 @@ class SymbolLevel(OpaqueLevel):
             raise not_recorded(f"np.{function.__name__}, whose result may change its size,")
         if function in _BY_MASK and isinstance(args[0], Symbol):
             return function(self.pin(np.not_equal(args[0], 0)), *args[1:], **kwargs)
-        value = function(*self._concrete(args), **self._concrete(kwargs))
+        value = self._evaluate(function, *self._concrete(args), **self._concrete(kwargs))
         args, kwargs = tuple(args), map_leaves(self._as_argument, kwargs) if kwargs else {}
         if not isinstance(value, tuple):
             return self.record(function, args, kwargs, value)
@@ -165,6 +170,17 @@ class SymbolLevel(OpaqueLevel):
         return tuple(
             [self.record(operator.getitem, (whole, i), {}, part) for i, part in enumerate(value)]
         )
+
+    def _evaluate(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Apply a function to numbers; note an error that the code may catch.
+
+        A program has no errors, so it cannot repeat what the code does then.
+        """
+        try:
+            return function(*args, **kwargs)
+        except (ArithmeticError, IndexError, np.linalg.LinAlgError, Warning):
+            self.catches = self.catches or cite_line()
+            raise
 
     def guard(self, truth: Any, number: int | None = None) -> bool:
         """Let the code branch on a bool, or use an integer, and record a guard for it."""
@@ -270,6 +286,11 @@ class SymbolLevel(OpaqueLevel):
 
     def finish(self, results: list[Any], inputs: int) -> RecordedProgram:
         """Return the program, its arguments first."""
+        if self.catches:
+            raise NotRecordedError(
+                "an error by numbers, which the code catches, cannot be recorded; test the numbers "
+                f"instead{self.catches}"
+            )
         outputs = [self._as_argument(x) if isinstance(x, Symbol) else x for x in results]
         recorded = RecordedProgram(self.lines, inputs, self.guards, outputs)
         self.lines, self.guards, self._caller = [], [], None
@@ -326,6 +347,12 @@ _LEAVES = {*_NUMBERS, np.ndarray, slice, str}
 _BY_NUMBERS = {np.unique, np.extract, np.compress}
 _BY_MASK = {np.nonzero, np.flatnonzero, np.argwhere}
 _INDEXED = {"getitem": 1, "set_item": 2, "scatter": 1}  # the position of the index
+
+
+def _raises_errors() -> bool:
+    """Tell whether the code has asked for errors, which are ignored while it is recorded."""
+    asked = warnings.filters and warnings.filters[0][0] == "error"
+    return bool(asked) or "raise" in np.geterr().values()
 
 
 def _dtype(value: Any) -> Any:
