@@ -237,3 +237,46 @@ def test_a_loop_of_one_step_with_snapshots():
     slope, slopes = ad.grad(f, (0, 1))(0.7, np.array([5.0]))
     assert slope == 6.0
     assert slopes.tolist() == [5.0]
+
+
+# Batches whose examples take different numbers of steps, or different branches. ------------------
+
+NUMBERS = np.array([2.0, 3.0, 100.0, 0.25])
+
+
+def find_root(a, **how):
+    """Newton's method: 0.25 takes other steps than 100."""
+    return ad.while_loop(lambda x: abs(x * x - a) > 1e-13 * a, lambda x: (x + a / x) / 2, a, **how)
+
+
+@pytest.mark.parametrize("how", [{}, {"checkpoint": 2}], ids=["", "checkpoint"])
+def test_a_while_loop_of_a_batch_goes_on_for_those_that_need_it(how):
+    root = lambda a: find_root(a, **how)
+    slopes, curvature = 0.5 / np.sqrt(NUMBERS), -0.25 * NUMBERS**-1.5
+    np.testing.assert_allclose(ad.vmap(root)(NUMBERS), np.sqrt(NUMBERS), rtol=1e-12)
+    np.testing.assert_array_equal(ad.vmap(root)(NUMBERS), [root(a) for a in NUMBERS])
+    for way in (ad.vmap(ad.grad(root)), ad.vmap(ad.jacfwd(root))):
+        np.testing.assert_allclose(way(NUMBERS), slopes, rtol=1e-12)
+    outside = ad.grad(lambda a: np.sum(ad.vmap(root)(a)))
+    np.testing.assert_allclose(outside(NUMBERS), slopes, rtol=1e-12)
+    np.testing.assert_allclose(ad.vmap(ad.grad(ad.grad(root)))(NUMBERS), curvature, rtol=1e-9)
+    nested = ad.vmap(ad.vmap(root))(NUMBERS.reshape(2, 2))
+    np.testing.assert_allclose(nested, np.sqrt(NUMBERS).reshape(2, 2), rtol=1e-12)
+
+
+def test_a_while_loop_of_a_batch_with_a_structure_for_its_state():
+    def count_doublings(a):
+        double = lambda s: {"x": s["x"] * 2, "n": s["n"] + 1}
+        return ad.while_loop(lambda s: s["x"] < a, double, {"x": 1.0, "n": 0.0})["n"]
+
+    np.testing.assert_array_equal(ad.vmap(count_doublings)(NUMBERS), [1, 2, 7, 0])
+
+
+@pytest.mark.filterwarnings("ignore")  # of log(0), whose branch is not taken
+def test_cond_of_a_batch_selects_for_each_example():
+    f = lambda x: ad.cond(x > 0, lambda x: {"y": np.log(x) * x}, lambda x: {"y": -x}, x)["y"]
+    x = np.array([2.0, -1.0, 0.0, 3.0])
+    np.testing.assert_allclose(ad.vmap(f)(x), [f(number) for number in x], rtol=1e-15)
+    expected = [1 + np.log(2), -1, -1, 1 + np.log(3)]
+    np.testing.assert_allclose(ad.vmap(ad.grad(f))(x), expected, rtol=1e-15)
+    np.testing.assert_allclose(ad.vmap(ad.jacfwd(f))(x), expected, rtol=1e-15)

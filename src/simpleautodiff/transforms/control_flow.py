@@ -11,7 +11,10 @@ from collections.abc import Callable
 from operator import index
 from typing import Any
 
-from simpleautodiff.core.level import plain, unwrapped
+import numpy as np
+
+from simpleautodiff.arrays.batch.batch_level import Batch
+from simpleautodiff.core.level import concrete, plain, unwrapped
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.arguments import check_function
@@ -115,7 +118,8 @@ def while_loop(cond_fun: F, body_fun: F, init_val: Any, *, checkpoint: int | Non
     """Compute ``val = body_fun(val)`` as long as ``cond_fun(val)`` holds.
 
     Reverse mode works, too: it takes as many steps as the loop did. With `checkpoint`, it retains
-    that many states and computes the others again.
+    that many states and computes the others again. Under `vmap` the loop goes on as long as it does
+    for some example; the others keep their state.
 
     Examples
     --------
@@ -128,15 +132,25 @@ def while_loop(cond_fun: F, body_fun: F, init_val: Any, *, checkpoint: int | Non
     """
     check_function(cond_fun)
     check_function(body_fun)
+    differs = False  # whether the examples of a batch take different numbers of steps
+
+    def holds(state: Any) -> Any:
+        nonlocal differs
+        going = cond_fun(state)
+        differs = _differs_between_examples(going)
+        return bool(np.any(concrete(going))) if differs else going
 
     def step(k: int, state: Any, x: None) -> tuple[Any, None]:
-        return _check_carry(body_fun(state), init_val, "the value of a while_loop"), None
+        made = _check_carry(body_fun(state), init_val, "the value of a while_loop")
+        return (_choose(cond_fun(state), made, state) if differs else made), None
 
-    return SteppedLoop(step, None, cond_fun, checkpoint).run(init_val, None)[0]
+    return SteppedLoop(step, None, holds, checkpoint).run(init_val, None)[0]
 
 
 def cond(pred: Any, true_fun: F, false_fun: F, *operands: Any) -> Any:
     """Compute ``true_fun(*operands)`` if `pred` holds, and ``false_fun(*operands)`` if not.
+
+    Under `vmap`, where that may differ between examples, both are computed, and one is selected.
 
     Examples
     --------
@@ -147,13 +161,20 @@ def cond(pred: Any, true_fun: F, false_fun: F, *operands: Any) -> Any:
     """
     check_function(true_fun)
     check_function(false_fun)
-    if getattr(getattr(plain(pred), "level", None), "selects", False):  # in a loop that is recorded
+    selects = getattr(getattr(plain(pred), "level", None), "selects", False)  # in a recorded loop
+    if selects or _differs_between_examples(pred):
         return _choose(pred, true_fun(*operands), false_fun(*operands))
     return true_fun(*operands) if pred else false_fun(*operands)
 
 
+def _differs_between_examples(pred: Any) -> bool:
+    """Tell whether a condition is that of a batch whose examples run together."""
+    pred = plain(pred)
+    return type(pred) is Batch and not getattr(pred.level, "parts_at_branches", False)
+
+
 def _choose(pred: Any, yes: Any, no: Any) -> Any:
-    """Return one of two structures, by a condition that differs from step to step."""
+    """Return one of two structures, by a condition on the numbers of a step or an example."""
     others = iter(matching_leaves(no, yes, "what cond gives if its condition does not hold"))
     return map_leaves(lambda leaf: where(pred, leaf, next(others)), yes)
 
