@@ -158,3 +158,13 @@ def test_of_complex_matrices(half):
     a = P + 1j * (A - A.T)
     assert check(lambda a: np.linalg.eigh(a, half), a)
     assert check(lambda a: np.linalg.eigvalsh(a, half), a)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.complex64])
+@pytest.mark.parametrize(
+    "name", ["expm", "sqrtm", "sinm", "cosm", "tanm", "sinhm", "coshm", "tanhm"]
+)
+def test_of_functions_of_narrow_matrices(name, kind):
+    f = lambda a: getattr(scipy.linalg, name)(a)
+    for n in (2, 3):
+        assert check(f, P[:n, :n].astype(kind) / 4)

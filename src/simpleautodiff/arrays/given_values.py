@@ -33,7 +33,8 @@ def _if_complex(*args: Any, **kwargs: Any) -> bool:
     return any(is_complex(plain(leaf)) for leaf in flatten((args, kwargs))[0])
 
 
-def _unless_double(x: Any, *args: Any, **kwargs: Any) -> bool:
+def unless_double(x: Any, *args: Any, **kwargs: Any) -> bool:
+    """Tell whether numbers are of another precision than 64 bits."""
     return np.result_type(plain(x)) not in (np.float64, np.complex128)
 
 
@@ -80,8 +81,8 @@ ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.emath.power, np.emath.arccos, np.emath.arcsin, np.emath.logn), _always),
     **dict.fromkeys((np.fft.irfft, np.fft.irfft2, np.fft.irfftn, np.fft.rfftn), _always),
     **dict.fromkeys((np.fft.rfft2, np.fft.ihfft, np.fft.hfft), _always),
-    **dict.fromkeys((np.fft.fft, np.fft.ifft, np.fft.fft2, np.fft.ifft2), _unless_double),
-    **dict.fromkeys((np.fft.fftn, np.fft.ifftn, np.fft.rfft), _unless_double),
+    **dict.fromkeys((np.fft.fft, np.fft.ifft, np.fft.fft2, np.fft.ifft2), unless_double),
+    **dict.fromkeys((np.fft.fftn, np.fft.ifftn, np.fft.rfft), unless_double),
     **dict.fromkeys((np.convolve, np.polymul, np.var, np.std), _if_complex),
     np.linalg.cholesky: _if_upper,
     np.dot: _if_number_or_stack,
