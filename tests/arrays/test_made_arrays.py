@@ -693,3 +693,12 @@ def test_a_node_of_a_fraction_is_a_node():
 
     assert ad.grad(lambda x: Fraction(1, 2) * x)(Fraction(3)) == Fraction(1, 2)
     assert ad.grad(lambda x: x if isinstance(x, Fraction) else 2 * x)(Fraction(3)) == 2
+
+
+def test_of_two_calls_on_a_line_the_refused_one_is_named():
+    xs = np.linspace(0.0, 1.0, 6)
+    both = lambda y: (
+        scipy.interpolate.interp1d(xs, y)(0.3) + scipy.interpolate.CubicSpline(xs, y)(0.3)
+    )
+    with pytest.raises(ad.LostDerivativeError, match=r"no derivative rule for \S*CubicSpline"):
+        ad.grad(both)(xs)

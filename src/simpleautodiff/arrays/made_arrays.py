@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from itertools import islice
-from types import BuiltinFunctionType, FunctionType, ModuleType, TracebackType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any
 from weakref import ref
 
@@ -250,22 +250,22 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
 
 
 def _is_same(error: AutodiffError, first: LostDerivativeError) -> bool:
-    """Tell whether a derivative would be lost, or has no rule, on the same line as before.
+    """Tell whether a derivative would be lost, or has no rule, in the same call as before.
 
     What a function of SciPy calls may have no rule; its own name says more.
     """
     lost = isinstance(error, LostDerivativeError) or str(error).startswith("no derivative rule")
-    return lost and _find_line(error) == _find_line(first)
+    return lost and _find_call(error) == _find_call(first)
 
 
-def _find_line(error: BaseException) -> tuple[str, int] | None:
-    """Return the file and the line of the user's code at which an error was raised."""
-    traceback, line = error.__traceback__, None
+def _find_call(error: BaseException) -> tuple[CodeType, int] | None:
+    """Return the instruction of the user's code at which an error was raised."""
+    traceback, call = error.__traceback__, None
     while traceback is not None:
         if is_user_frame(traceback.tb_frame):
-            line = traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
+            call = traceback.tb_frame.f_code, traceback.tb_lasti
         traceback = traceback.tb_next
-    return line
+    return call
 
 
 def _is_of_user(error: BaseException) -> bool:
