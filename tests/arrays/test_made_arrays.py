@@ -702,3 +702,12 @@ def test_of_two_calls_on_a_line_the_refused_one_is_named():
     )
     with pytest.raises(ad.LostDerivativeError, match=r"no derivative rule for \S*CubicSpline"):
         ad.grad(both)(xs)
+
+
+def test_plain_calls_of_scipy_beside_one_that_is_run_again():
+    xs = np.linspace(0.0, 1.0, 6)
+    parabola = scipy.interpolate.CubicSpline(xs, xs**2)
+    f = lambda t: scipy.interpolate.interp1d(xs, 3 * xs)(t) * parabola.integrate(0, 1)
+    assert ad.grad(f)(0.3) == pytest.approx(3 * (1 / 3), rel=1e-14)
+    g = lambda s: scipy.stats.norm(0.5, scale=s).logpdf(2.0) * parabola.integrate(0, 1)
+    assert ad.grad(g)(3.0) == pytest.approx((1.5**2 / 27 - 1 / 3) / 3, rel=1e-14)

@@ -17,7 +17,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from itertools import islice
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType, TracebackType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    ModuleType,
+    TracebackType,
+)
 from typing import Any
 from weakref import ref
 
@@ -29,7 +36,13 @@ from simpleautodiff.arrays.random_draws import stand_in_for, stand_ins_for_rando
 from simpleautodiff.arrays.registry import FUNCTIONS
 from simpleautodiff.arrays.writes.versions import MAKING, as_made
 from simpleautodiff.core.level import Traced, Written
-from simpleautodiff.errors import AutodiffError, LostDerivativeError, is_user_frame
+from simpleautodiff.errors import (
+    AutodiffError,
+    LostDerivativeError,
+    find_scipy_frames,
+    is_user_frame,
+)
+from simpleautodiff.values.pytree import flatten
 from simpleautodiff.values.scoped import scoped
 
 Namespace = dict[str, Any]
@@ -82,10 +95,19 @@ def _is_of_scipy(module: Any) -> bool:
 
 def _takes_plain_arrays(module: Any) -> bool:
     """Tell whether the caller is a library that needs plain arrays, such as a solver of SciPy."""
-    if _is_of_scipy(module):
-        asked = scipy_caller()
-        return asked in INSTEAD and not asked.startswith(_MADE_OF_NUMPY)
-    return _is_library(module)
+    if not _is_of_scipy(module):
+        return _is_library(module)
+    if not any(map(_holds_node, find_scipy_frames())):
+        return True
+    asked = scipy_caller()
+    return asked in INSTEAD and not asked.startswith(_MADE_OF_NUMPY)
+
+
+def _holds_node(frame: FrameType) -> bool:
+    """Tell whether there is a node among a function's variables, or in the object it belongs to."""
+    owned = getattr(frame.f_locals.get("self"), "__dict__", {})
+    leaves = flatten([*frame.f_locals.values(), *owned.values()])[0]
+    return any(isinstance(leaf, (Traced, Written)) for leaf in leaves)
 
 
 def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
