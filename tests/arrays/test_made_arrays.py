@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.fft
 import scipy.interpolate
+import scipy.linalg
 import scipy.optimize
 import scipy.stats
 from numpy import array as array_by_name, zeros as zeros_by_name
@@ -711,3 +712,10 @@ def test_plain_calls_of_scipy_beside_one_that_is_run_again():
     assert ad.grad(f)(0.3) == pytest.approx(3 * (1 / 3), rel=1e-14)
     g = lambda s: scipy.stats.norm(0.5, scale=s).logpdf(2.0) * parabola.integrate(0, 1)
     assert ad.grad(g)(3.0) == pytest.approx((1.5**2 / 27 - 1 / 3) / 3, rel=1e-14)
+
+
+def test_a_matrix_made_inside_without_a_real_logarithm():
+    f = lambda x: np.sum(np.abs(scipy.linalg.logm(np.array([[x, 0.3], [0.1, 2.0]]))))
+    for _ in range(2):  # the second time it is known to need replacements
+        with pytest.raises(ad.DomainError, match="logm of this matrix is not real"):
+            ad.grad(f)(-1.0)

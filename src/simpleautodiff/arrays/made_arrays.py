@@ -38,6 +38,7 @@ from simpleautodiff.arrays.writes.versions import MAKING, as_made
 from simpleautodiff.core.level import Traced, Written
 from simpleautodiff.errors import (
     AutodiffError,
+    DomainError,
     LostDerivativeError,
     find_scipy_frames,
     is_user_frame,
@@ -237,7 +238,7 @@ def run_with_replacements(f: Any, run: Callable[[], Any], again: Callable[[], An
             with replacing_numpy(known[1]):
                 return run()
         except _REFUSED as error:
-            if _is_of_user(error):
+            if _is_final(error):
                 raise
         run = again
     try:
@@ -260,7 +261,7 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
             with replacing_numpy(namespaces):
                 result = again()
         except _REFUSED as other:
-            if _is_of_user(other):
+            if _is_final(other):
                 raise
             new = _find_modules(other.__traceback__, namespaces)
             if isinstance(other, AutodiffError) and not _is_same(other, error):
@@ -290,8 +291,10 @@ def _find_call(error: BaseException) -> tuple[CodeType, int] | None:
     return call
 
 
-def _is_of_user(error: BaseException) -> bool:
-    """Tell whether the user's own code raised an error, not a library that was given nodes."""
+def _is_final(error: BaseException) -> bool:
+    """Tell whether the user's own code, or numbers, are to blame, not a library given nodes."""
+    if isinstance(error, DomainError):
+        return True
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
