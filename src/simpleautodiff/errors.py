@@ -189,6 +189,14 @@ def find_scipy_frames() -> list[FrameType]:
     return frames
 
 
+def ran_scipy(error: BaseException) -> bool:
+    """Tell whether an error was raised in what SciPy's code called."""
+    traceback = error.__traceback__
+    while traceback is not None and not _is_scipy(traceback.tb_frame):
+        traceback = traceback.tb_next
+    return traceback is not None
+
+
 def format_line(filename: str, lineno: int) -> str:
     """Write a line of source code as ``model.py:12: y = log(x)``, or ``Cell In[3]:2: ...``."""
     text = linecache.getline(filename, lineno).strip()
