@@ -42,9 +42,10 @@ from typing import Any
 
 import numpy as np
 
-_LIBRARY_PREFIXES = (  # how the file names of this library and of NumPy begin
+_LIBRARY_PREFIXES = (  # how the file names of this library, NumPy and Python begin
     *(os.path.dirname(os.path.abspath(file)) + os.sep for file in (__file__, np.__file__)),
     "<simpleautodiff",  # code compiled from generated text
+    "<frozen ",  # modules of Python itself, such as abc
 )
 
 
