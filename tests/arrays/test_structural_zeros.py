@@ -148,3 +148,14 @@ def test_the_imaginary_part_of_what_was_chosen_has_all_its_derivatives():
     np.testing.assert_allclose(ad.hvp(f, (X,), (np.ones(4),)), expected, rtol=1e-15)
     again = ad.grad(lambda x: np.sum(ad.grad(f)(x)))(X)
     np.testing.assert_allclose(again, expected, rtol=1e-15)
+
+
+def test_the_sign_of_the_determinant_of_a_singular_matrix():
+    singular = np.array([[1.0, 2.0], [2.0, 4.0]])
+    for a in (singular, np.stack([singular, np.eye(2)])):
+        sign = lambda a: np.linalg.slogdet(a)[0]
+        for derivative in (ad.jacfwd(sign)(a), ad.jacrev(sign)(a)):
+            np.testing.assert_array_equal(derivative, np.zeros((*a.shape[:-2], *a.shape)))
+    both = np.stack([singular, np.diag([2.0, 4.0])])
+    _, tangent = ad.jvp(lambda a: np.linalg.slogdet(a)[1], (both,), (np.stack([np.eye(2)] * 2),))
+    np.testing.assert_array_equal(tangent, [np.nan, 0.75])
