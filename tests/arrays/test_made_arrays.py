@@ -719,3 +719,25 @@ def test_a_matrix_made_inside_without_a_real_logarithm():
     for _ in range(2):  # the second time it is known to need replacements
         with pytest.raises(ad.DomainError, match="logm of this matrix is not real"):
             ad.grad(f)(-1.0)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda x: np.require(x),
+        lambda x: np.require(x, np.float64, ["C", "W"]),
+        lambda x: np.require([x[0], x[1], x[2]]),
+        lambda x: np.asarray_chkfinite(x),
+        lambda x: np.asarray_chkfinite([x[0], x[1], x[2]]),
+    ],
+)
+def test_conversions_that_check_an_array(convert):
+    np.testing.assert_array_equal(ad.grad(lambda x: np.sum(convert(x) ** 2))(X), 2 * X)
+    plain = np.array([1.0, 2.0])
+    f = lambda x: np.sum(np.require(plain) * np.asarray_chkfinite(plain)) * np.sum(convert(x))
+    np.testing.assert_array_equal(ad.grad(f)(X), [5.0, 5.0, 5.0])
+
+
+def test_an_array_that_is_not_finite_is_refused_as_by_numpy():
+    with pytest.raises(ValueError, match="asarray_chkfinite: the array has infs or nans"):
+        ad.grad(lambda x: np.sum(np.asarray_chkfinite(x)))(np.array([1.0, np.inf]))

@@ -39,7 +39,9 @@ from simpleautodiff.core.level import Traced, Written
 from simpleautodiff.errors import (
     AutodiffError,
     DomainError,
+    InputError,
     LostDerivativeError,
+    cite_line,
     find_scipy_frames,
     is_user_frame,
 )
@@ -67,7 +69,7 @@ class Replacement:
         """Call NumPy's function; in code that is run once more, join lists and wrap results."""
         if not MAKING.get() or _takes_plain_arrays(sys._getframe(1).f_globals.get("__name__")):
             return self.function(*args, **kwargs)
-        result = _call(self.function, args, kwargs)
+        result = _call(_UNDISPATCHED.get(self.function, self.function), args, kwargs)
         return as_made(result, args) if type(result) is np.ndarray else result
 
     def __getattr__(self, name: str) -> Any:
@@ -156,6 +158,24 @@ def _join_each(arrays: Any) -> Any:
 
 def _join(arg: Any) -> Any:
     return FUNCTIONS[np.asarray](list(arg)) if _is_list_of_nodes(arg) else arg
+
+
+def _require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    """Do what np.require does; a node has no memory layout of its own."""
+    return _convert(a, dtype) if has_node([a]) else np.require(a, dtype, requirements, like=like)
+
+
+def _require_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """Do what np.asarray_chkfinite does."""
+    if not has_node([a]):
+        return np.asarray_chkfinite(a, dtype, order)
+    array = _convert(a, dtype)
+    if not np.all(np.isfinite(array)):
+        raise InputError(f"np.asarray_chkfinite: the array has infs or nans{cite_line()}")
+    return array
+
+
+_UNDISPATCHED = {np.require: _require, np.asarray_chkfinite: _require_finite}
 
 
 @cache
