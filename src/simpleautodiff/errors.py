@@ -42,9 +42,10 @@ from typing import Any
 
 import numpy as np
 
-_LIBRARY_PREFIXES = (  # how the file names of this library and of NumPy begin
+_LIBRARY_PREFIXES = (  # how the file names of this library, NumPy and Python begin
     *(os.path.dirname(os.path.abspath(file)) + os.sep for file in (__file__, np.__file__)),
     "<simpleautodiff",  # code compiled from generated text
+    "<frozen ",  # modules of Python itself, such as abc
 )
 
 
@@ -187,6 +188,14 @@ def find_scipy_frames() -> list[FrameType]:
             break  # frames further out called the user's code
         frame = frame.f_back
     return frames
+
+
+def ran_scipy(error: BaseException) -> bool:
+    """Tell whether an error was raised in what SciPy's code called."""
+    traceback = error.__traceback__
+    while traceback is not None and not _is_scipy(traceback.tb_frame):
+        traceback = traceback.tb_next
+    return traceback is not None
 
 
 def format_line(filename: str, lineno: int) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.fft
 import scipy.interpolate
+import scipy.linalg
 import scipy.optimize
 import scipy.stats
 from numpy import array as array_by_name, zeros as zeros_by_name
@@ -693,3 +694,50 @@ def test_a_node_of_a_fraction_is_a_node():
 
     assert ad.grad(lambda x: Fraction(1, 2) * x)(Fraction(3)) == Fraction(1, 2)
     assert ad.grad(lambda x: x if isinstance(x, Fraction) else 2 * x)(Fraction(3)) == 2
+
+
+def test_of_two_calls_on_a_line_the_refused_one_is_named():
+    xs = np.linspace(0.0, 1.0, 6)
+    both = lambda y: (
+        scipy.interpolate.interp1d(xs, y)(0.3) + scipy.interpolate.CubicSpline(xs, y)(0.3)
+    )
+    with pytest.raises(ad.LostDerivativeError, match=r"no derivative rule for \S*CubicSpline"):
+        ad.grad(both)(xs)
+
+
+def test_plain_calls_of_scipy_beside_one_that_is_run_again():
+    xs = np.linspace(0.0, 1.0, 6)
+    parabola = scipy.interpolate.CubicSpline(xs, xs**2)
+    f = lambda t: scipy.interpolate.interp1d(xs, 3 * xs)(t) * parabola.integrate(0, 1)
+    assert ad.grad(f)(0.3) == pytest.approx(3 * (1 / 3), rel=1e-14)
+    g = lambda s: scipy.stats.norm(0.5, scale=s).logpdf(2.0) * parabola.integrate(0, 1)
+    assert ad.grad(g)(3.0) == pytest.approx((1.5**2 / 27 - 1 / 3) / 3, rel=1e-14)
+
+
+def test_a_matrix_made_inside_without_a_real_logarithm():
+    f = lambda x: np.sum(np.abs(scipy.linalg.logm(np.array([[x, 0.3], [0.1, 2.0]]))))
+    for _ in range(2):  # the second time it is known to need replacements
+        with pytest.raises(ad.DomainError, match="logm of this matrix is not real"):
+            ad.grad(f)(-1.0)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda x: np.require(x),
+        lambda x: np.require(x, np.float64, ["C", "W"]),
+        lambda x: np.require([x[0], x[1], x[2]]),
+        lambda x: np.asarray_chkfinite(x),
+        lambda x: np.asarray_chkfinite([x[0], x[1], x[2]]),
+    ],
+)
+def test_conversions_that_check_an_array(convert):
+    np.testing.assert_array_equal(ad.grad(lambda x: np.sum(convert(x) ** 2))(X), 2 * X)
+    plain = np.array([1.0, 2.0])
+    f = lambda x: np.sum(np.require(plain) * np.asarray_chkfinite(plain)) * np.sum(convert(x))
+    np.testing.assert_array_equal(ad.grad(f)(X), [5.0, 5.0, 5.0])
+
+
+def test_an_array_that_is_not_finite_is_refused_as_by_numpy():
+    with pytest.raises(ValueError, match="asarray_chkfinite: the array has infs or nans"):
+        ad.grad(lambda x: np.sum(np.asarray_chkfinite(x)))(np.array([1.0, np.inf]))

@@ -22,6 +22,7 @@ FAMILIES = {
     "hermite_e": ("herme", "HermiteE"),
     "laguerre": ("lag", "Laguerre"),
 }
+REAL_ROOTS = np.array([-6.0, 11.0, -6.0, 1.0])  # 1, 2 and 3
 
 
 def of(family, name):
@@ -51,6 +52,8 @@ def series(family):
 
 CASES = {
     **{f"{name} {key}": case for name in FAMILIES for key, case in series(name).items()},
+    "polyroots": (lambda c: np.polynomial.polynomial.polyroots(c), REAL_ROOTS),
+    "polyroots of a line": (lambda c: np.polynomial.polynomial.polyroots(c[:2]), REAL_ROOTS),
     "r_": (lambda x: np.r_[x, 1.0, 0:3, 0:1:3j, x[0], [1, 2]] * 2, X),
     "r_ of matrices": (lambda x: np.r_[M.T, x[None]], X),
     "c_": (lambda x: np.c_[x, x**2, M], X),
@@ -156,3 +159,18 @@ def test_plain_numbers_are_numpys_own():
     np.testing.assert_array_equal(np.r_["0,2", X, X].shape, (2, 4))
     assert np.vectorize(lambda a: a + 1)(np.arange(3)).dtype == int
     assert np.polynomial.chebyshev.chebval(0.5, [0, 0, 1]) == -0.5
+
+
+def test_roots_of_a_power_series_are_those_of_the_plain_coefficients():
+    from numpy.polynomial import polynomial
+
+    c = np.array([2.0, -0.3, 0.7, 0.4, 1.3])  # complex roots
+    f = lambda c: polynomial.polyroots(c)
+    value, tangent = ad.jvp(f, (c,), (np.ones(5),))
+    np.testing.assert_array_equal(value, f(c))
+    expected = -polynomial.polyval(value, np.ones(5)) / polynomial.polyval(
+        value, polynomial.polyder(c)
+    )  # from p(r) = 0 follows p'(r) dr + dp(r) = 0
+    np.testing.assert_allclose(tangent, expected, rtol=1e-12)
+    longer = lambda c: polynomial.polyroots(np.append(c, [0.0, 0.0]))
+    np.testing.assert_array_equal(ad.jvp(longer, (c,), (np.ones(5),))[1], tangent)

@@ -85,11 +85,14 @@ REFUSED = {  # what is called -> what the error names, and the way out
     "gamma": (lambda x: rng.gamma(x[0]), "density"),
     "dirichlet": (lambda x: rng.dirichlet(x), "density"),
     "binomial": (lambda x: rng.binomial(3, x[0]), "density"),
-    "permutation": (lambda x: rng.permutation(x), r"x\[rng\.permutation\(len\(x\)\)\]"),
-    "np.random.permutation": (lambda x: np.random.permutation(x), r"x\[np\.random\.permutation"),
-    "choice": (lambda x: rng.choice(x), r"x\[rng\.choice\(len\(x\)"),
+    "permutation": (
+        lambda x: HELD.rng.permutation(x), r"x\[HELD\.rng\.permutation\(len\(x\)\)\]"
+    ),
+    "choice": (lambda x: HELD.rng.choice(x), r"x\[HELD\.rng\.choice\(len\(x\)"),
+    "shuffle": (
+        lambda x: HELD.rng.shuffle(np.stack([x, x]), axis=1), r"x\[HELD\.rng\.permutation"
+    ),
     "probabilities": (lambda x: rng.choice(3, p=x / np.sum(x)), r"p\.value"),
-    "np.random.choice": (lambda x: np.random.choice(x), r"x\[np\.random\.choice"),
 }  # fmt: skip
 
 
@@ -113,6 +116,57 @@ def test_shuffling_a_node_moves_its_derivative():
         return x @ np.array([1.0, 2.0, 3.0])
 
     assert sorted(ad.grad(f)(X)) == [1.0, 2.0, 3.0]
+
+
+def shuffle_rows(draw, x, **how):
+    y = x * 1.0
+    draw.shuffle(y.reshape(4, 2), **how)
+    return y
+
+
+CHOSEN = {
+    "permutation": lambda draw, x: draw.permutation(x),
+    "permutation of rows": lambda draw, x: draw.permutation(x.reshape(4, 2)),
+    "choice": lambda draw, x: draw.choice(x),
+    "choice of some": lambda draw, x: draw.choice(x, (2, 2)),
+    "choice of each once": lambda draw, x: draw.choice(x, 5, replace=False),
+    "choice with weights": lambda draw, x: draw.choice(x, 3, p=np.arange(8) / 28),
+    "shuffle": shuffle_rows,
+}
+CHOSEN_BY_GENERATOR = {  # of np.random.Generator only
+    "permuted": lambda draw, x: draw.permuted(x),
+    "permuted along an axis": lambda draw, x: draw.permuted(x.reshape(4, 2), axis=0),
+    "permutation of columns": lambda draw, x: draw.permutation(x.reshape(2, 4), axis=1),
+    "choice of rows": lambda draw, x: draw.choice(x.reshape(4, 2), 3, axis=0),
+    "shuffle of columns": lambda draw, x: shuffle_rows(draw, x, axis=1),
+}
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("name", [*CHOSEN, *CHOSEN_BY_GENERATOR])
+def test_elements_are_chosen_as_from_a_plain_array(name, kind):
+    choose = (CHOSEN | CHOSEN_BY_GENERATOR)[name]
+
+    def by_generator(x):
+        draw = default_rng(7)
+        return choose(draw, x), draw.random()
+
+    def by_state(x):
+        draw = np.random.RandomState(7)
+        return choose(draw, x), draw.random()
+
+    def by_module(x):
+        np.random.seed(7)
+        return choose(np.random, x), np.random.random()
+
+    x = np.arange(1, 9).astype(kind) / 7
+    for f in (by_generator, by_state, by_module) if name in CHOSEN else (by_generator,):
+        expected, following = f(x)
+        (found, after), tangent = ad.jvp(f, (x,), (x,))
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(tangent[0], expected)  # its elements are moved, too
+        assert after == following
 
 
 def test_other_arrays_are_refused_as_before():

@@ -28,6 +28,12 @@ KNOTS = np.linspace(-2.0, 2.0, 7)
 LOW, HIGH = ss.butter(2, 0.3)
 SECTIONS = ss.butter(4, 0.3, output="sos")
 STATE = ss.lfilter_zi(LOW, HIGH)
+SECTIONS_STATE = ss.sosfilt_zi(SECTIONS)
+STATES = GENERATOR.normal(size=(2, 2, 5))
+
+
+def filter_sections(x, axis=-1, zi=None):
+    return ss.sosfilt(SECTIONS, x, axis, zi)
 
 
 def parts(z):
@@ -70,6 +76,11 @@ FILTERS = {
     "lfilter along": (lambda x: ss.lfilter(LOW, HIGH, x**2, axis=0), M),
     "lfilter from a state": (lambda x: np.append(*ss.lfilter(LOW, HIGH, x, zi=STATE * x[0])), V),
     "sosfilt": (lambda x: ss.sosfilt(SECTIONS, x**2), M),
+    "sosfilt from a state": (lambda x: np.append(*filter_sections(x, zi=x[0] * SECTIONS_STATE)), V),
+    "sosfilt from a state, along": (lambda x: filter_sections(x**2, 0, STATES)[0], M),
+    "sosfiltfilt": (lambda x: ss.sosfiltfilt(SECTIONS, x**2, padlen=3), M),
+    "decimate": (lambda x: ss.decimate(x.reshape(-1) ** 2, 2, 2), M),
+    "decimate along": (lambda x: ss.decimate(x**2, 2, 4, "fir", axis=0), M),
     "filtfilt": (lambda x: ss.filtfilt(LOW, HIGH, x**2, padlen=3), M),
     "detrend": (lambda x: ss.detrend(x**2) + ss.detrend(x, 0, "constant"), M),
     "hilbert": (lambda x: np.abs(ss.hilbert(x**2)) + np.abs(ss.hilbert(x, 7, axis=0)[:4]), M),

@@ -258,6 +258,60 @@ def test_outside_the_support(name):
 
 
 @pytest.mark.parametrize(
+    ("name", "shapes", "end", "slope", "second"),
+    [
+        ("gamma", (1.0,), 0.0, -1.0, 1.0),
+        ("gamma", (2.0,), 0.0, 1.0, -2.0),
+        ("gamma", (3.0,), 0.0, 0.0, 1.0),
+        ("beta", (2.0, 3.0), 0.0, 12.0, -48.0),
+        ("beta", (2.0, 3.0), 1.0, 0.0, 24.0),
+        ("beta", (1.0, 1.0), 1.0, 0.0, 0.0),
+        ("chi2", (4.0,), 0.0, 0.25, -0.25),
+        ("lognorm", (1.0,), 0.0, 0.0, 0.0),
+        ("genpareto", (-0.5,), 2.0, -0.5, 0.0),
+        ("pearson3", (2.0,), -1.0, -1.0, 1.0),
+    ],
+)
+def test_densities_at_an_end_of_the_support(name, shapes, end, slope, second):
+    """The closed forms, such as x e^-x and 12 x (1 - x)^2, are differentiated by hand."""
+    f = lambda x: getattr(st, name).pdf(x, *shapes)
+    assert ad.grad(f)(end) == pytest.approx(slope, abs=1e-14)
+    assert ad.grad(ad.grad(f))(end) == pytest.approx(second, rel=1e-14, abs=1e-14)
+    assert ad.jit(ad.grad(f))(end) == pytest.approx(slope, abs=1e-14)
+    assert ad.vmap(ad.jacfwd(f))(np.array([end, 0.3]))[0] == pytest.approx(slope, abs=1e-14)
+    assert ad.value_and_grad(f)(end)[0] == f(end)
+
+
+def test_parameters_of_densities_at_an_end_of_the_support():
+    assert ad.grad(lambda a: st.gamma.pdf(0.0, a))(2.0) == 0.0
+    x, scale = np.array([0.0, 1.0, 2.0]), 1.5  # each density is x e^(-x/s) / s^2
+    expected = np.sum(x * np.exp(-x / scale) * (x / scale - 2) / scale**3)
+    slope = ad.grad(lambda s: np.sum(st.gamma.pdf(x, 2.0, scale=s)))(scale)
+    assert slope == pytest.approx(expected, rel=1e-14)
+    assert ad.grad(lambda x: st.gamma.logpdf(x, 1.0))(0.0) == -1.0
+    assert ad.grad(lambda x: st.genpareto.pdf(x, -0.5))(3.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "p", "slope"),
+    [
+        ("poisson", (0,), 0.0, -1.0),
+        ("poisson", (1,), 0.0, 1.0),
+        ("poisson", (2,), 0.0, 0.0),
+        ("binom", (1, 3), 0.0, 3.0),
+        ("binom", (2, 3), 1.0, -3.0),
+        ("bernoulli", (1,), 0.0, 1.0),
+        ("bernoulli", (0,), 1.0, -1.0),
+        ("geom", (2,), 1.0, -1.0),
+    ],
+)
+def test_probabilities_that_become_0_or_1(name, at, p, slope):
+    f = lambda p: getattr(st, name).pmf(*at, p)
+    assert ad.grad(f)(p) == pytest.approx(slope, abs=1e-14)
+    assert ad.value_and_grad(f)(p)[0] == f(p)
+
+
+@pytest.mark.parametrize(
     ("name", "shapes"),
     [("poisson", (2.5,)), ("binom", (3, 0.3)), ("bernoulli", (0.3,)), ("geom", (0.3,))],
 )

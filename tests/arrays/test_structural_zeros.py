@@ -178,3 +178,14 @@ def test_an_infinite_curvature_is_in_its_own_entry_of_a_hessian():
 def test_what_is_nan_is_nan_in_a_jacobian():
     found = ad.jacrev(lambda x: np.log(x) * np.nan)(np.array([0.0, 4.0]))
     np.testing.assert_array_equal(found, [[np.nan, 0.0], [0.0, np.nan]])
+
+
+def test_the_sign_of_the_determinant_of_a_singular_matrix():
+    singular = np.array([[1.0, 2.0], [2.0, 4.0]])
+    for a in (singular, np.stack([singular, np.eye(2)])):
+        sign = lambda a: np.linalg.slogdet(a)[0]
+        for derivative in (ad.jacfwd(sign)(a), ad.jacrev(sign)(a)):
+            np.testing.assert_array_equal(derivative, np.zeros((*a.shape[:-2], *a.shape)))
+    both = np.stack([singular, np.diag([2.0, 4.0])])
+    _, tangent = ad.jvp(lambda a: np.linalg.slogdet(a)[1], (both,), (np.stack([np.eye(2)] * 2),))
+    np.testing.assert_array_equal(tangent, [np.nan, 0.75])

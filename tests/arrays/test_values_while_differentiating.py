@@ -5,10 +5,12 @@ import warnings
 import numpy as np
 import pytest
 import scipy.fft
+import scipy.integrate
 import scipy.linalg
 import scipy.ndimage
 import scipy.signal
 import scipy.spatial.distance
+import scipy.special
 import scipy.stats
 
 import array_cases as cases
@@ -158,3 +160,36 @@ def test_of_complex_matrices(half):
     a = P + 1j * (A - A.T)
     assert check(lambda a: np.linalg.eigh(a, half), a)
     assert check(lambda a: np.linalg.eigvalsh(a, half), a)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.complex64])
+@pytest.mark.parametrize(
+    "name", ["expm", "sqrtm", "sinm", "cosm", "tanm", "sinhm", "coshm", "tanhm"]
+)
+def test_of_functions_of_narrow_matrices(name, kind):
+    f = lambda a: getattr(scipy.linalg, name)(a)
+    for n in (2, 3):
+        assert check(f, P[:n, :n].astype(kind) / 4)
+
+
+NARROW = {
+    "bincount": lambda x: np.bincount([0, 1, 1], weights=x),
+    "norm": lambda x: scipy.stats.norm.logpdf(x),
+    "gamma": lambda x: scipy.stats.gamma.logpdf(x, 2.0),
+    "xlogy": lambda x: scipy.special.xlogy(2, x),
+    "gammainc": lambda x: scipy.special.gammainc(2.0, x),
+    "gammaln": lambda x: scipy.special.gammaln(x),
+    "cumulative_trapezoid": lambda x: scipy.integrate.cumulative_trapezoid(x),
+    "linspace": lambda x: np.linspace(0, x.astype(float), 4, dtype=np.float32),
+    "logspace": lambda x: np.logspace(0, x.astype(float), 4, dtype=np.float32),
+    "geomspace": lambda x: np.geomspace(1, x.astype(float), 4, dtype=np.float32),
+}
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_of_narrow_numbers_in_a_batch(name):
+    f, x = NARROW[name], np.array([[0.5, 1.5, 2.0], [1.0, 0.25, 3.0]], np.float32)
+    expected = np.stack([f(row) for row in x])
+    for found in (ad.vmap(f)(x), ad.vmap(lambda x: ad.jvp(f, (x,), (x,))[0])(x)):
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-6)

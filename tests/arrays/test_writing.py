@@ -514,3 +514,15 @@ def test_what_lies_column_by_column_has_the_views_that_numpy_gives_it():
     # every element of y is 2 x, but for the two that were written
     expected = np.array([[7.0, 1.0, 2.0], [2.0, 2.0, 2.0]])
     np.testing.assert_array_equal(pullback(np.ones((3, 2)))[0], expected)
+
+
+def test_a_view_without_another_dtype():
+    def f(x):
+        y = x * 2.0
+        z = y.view()
+        z[0] = 5.0
+        return np.sum(y * z)
+
+    np.testing.assert_array_equal(ad.grad(f)(np.array([1.0, 2.0, 3.0])), [0.0, 16.0, 24.0])
+    with pytest.raises(ad.LostDerivativeError, match=r"use x\.astype\(dtype\)"):
+        ad.grad(lambda x: np.sum(x.view(np.int64)))(np.ones(2))

@@ -1,5 +1,7 @@
 """Habits from elsewhere: each refusal says what to write, and what it says works."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,44 @@ def test_counts_and_indices_are_plain():
     assert ad.grad(power)(2.0, 3) == 12.0  # as the message says: n is left out
     with pytest.raises(LostDerivativeError, match=r"a\[int\(n.value\)\]"):
         ad.grad(lambda n: [1.0, 2.0][n] * n)(1)
+
+
+GRID = np.array([0.5, 1.7, 2.5, 3.1])
+STEPS = {  # a function of the grid, and the place of the element that it squares
+    "floor": (lambda x: x[int(np.floor(x[2]))] ** 2, 2),
+    "ceil": (lambda x: x[int(np.ceil(x[2]))] ** 2, 3),
+    "rint": (lambda x: x[int(np.rint(x[1]))] ** 2, 2),
+    "trunc": (lambda x: x[int(np.trunc(x[1]))] ** 2, 1),
+    "sign": (lambda x: x[int(np.sign(x[1]))] ** 2, 1),
+    "//": (lambda x: x[int(x[0] // 0.25)] ** 2, 2),
+    "clipped": (lambda x: x[int(np.clip(np.floor(5 * x[2]), 0, 2)) + 1] ** 2, 3),
+    "an element": (lambda x: x[int(np.floor(x)[2])] ** 2, 2),
+    "of a list": (lambda x: list(x)[round(x[1])] ** 2, 2),
+    "a range": (lambda x: [x[i] for i in range(math.floor(x[3]))][-1] ** 2, 2),
+}
+
+
+@pytest.mark.parametrize(("f", "at"), STEPS.values(), ids=STEPS.keys())
+def test_integers_of_step_functions_are_plain(f, at):
+    expected = 2 * GRID * (np.arange(4) == at)
+    np.testing.assert_array_equal(ad.grad(f)(GRID), expected)
+    np.testing.assert_array_equal(ad.jacfwd(f)(GRID), expected)
+    np.testing.assert_array_equal(ad.hessian(f)(GRID), np.diag(2.0 * (np.arange(4) == at)))
+    np.testing.assert_array_equal(ad.jit(ad.grad(f))(GRID), expected)
+
+
+def test_compiled_functions_look_at_the_integer_again():
+    slope = ad.jit(ad.grad(lambda x: x[int(np.floor(x[0]))] ** 2))
+    for first in (0.5, 2.5, 0.25):
+        x = np.array([first, 1.7, 3.5, 3.1])
+        np.testing.assert_array_equal(slope(x), 2 * x * (np.arange(4) == int(first)))
+
+
+def test_integers_that_drop_a_derivative_say_how_to_round():
+    with pytest.raises(LostDerivativeError, match=r"int\(np\.floor\(x\)\).*astype\(int\)"):
+        ad.grad(lambda x: x[int(x[0])] ** 2)(GRID)
+    with pytest.raises(LostDerivativeError, match=r"np\.floor\(x\)\.astype\(int\)"):
+        ad.vmap(lambda x: x[int(np.floor(x[0]))] ** 2)(GRID[None])
 
 
 def test_figures_of_functions():

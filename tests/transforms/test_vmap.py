@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.interpolate
+import scipy.stats
 
 import array_cases as cases
 import simpleautodiff as ad
@@ -276,3 +278,28 @@ def test_arrays_like_a_batch():
     rows = np.arange(6.0).reshape(3, 2)
     grown = ad.vmap(lambda x: np.eye(2, like=x) * x + np.asarray(1.0, like=x))(rows)
     np.testing.assert_array_equal(grown, np.eye(2) * rows[:, None] + 1)
+
+
+POINTS = np.linspace(0.0, 1.0, 6)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda t: scipy.interpolate.interp1d(POINTS, POINTS**2)(t),
+        lambda t: scipy.interpolate.interpn((POINTS,), POINTS**2, np.array([t]))[0],
+        lambda t: scipy.interpolate.BarycentricInterpolator(POINTS, POINTS**2)(t),
+        lambda t: scipy.stats.weibull_min.logpdf(t, 2.0),
+    ],
+    ids=["interp1d", "interpn", "BarycentricInterpolator", "weibull_min"],
+)
+def test_functions_of_scipy_that_take_one_example(f):
+    t = np.array([0.35, 0.5, 0.9])
+    expected = [f(one) for one in t]
+    slopes = [ad.grad(f)(one) for one in t]
+    np.testing.assert_allclose(ad.vmap(f)(t), expected, rtol=1e-13)
+    np.testing.assert_allclose(ad.vmap(ad.grad(f))(t), slopes, rtol=1e-13)
+    np.testing.assert_allclose(ad.grad(lambda t: np.sum(ad.vmap(f)(t)))(t), slopes, rtol=1e-13)
+    grid = np.stack([t, t / 2])
+    expected = [[f(one) for one in row] for row in grid]
+    np.testing.assert_allclose(ad.vmap(ad.vmap(f))(grid), expected, rtol=1e-13)

@@ -62,6 +62,18 @@ def _random_draw_error(x: Any, call: ast.Call) -> LostDerivativeError:
     )
 
 
+def shuffling_error(x: Any, frame: FrameType) -> LostDerivativeError | None:
+    """Return the error if a frame calls NumPy's shuffle, which would repeat rows of a node."""
+    call = _find_call(frame)
+    known = [ast.unparse(call.func).rpartition(".")[2]] if call else frame.f_code.co_names
+    if "shuffle" not in known:
+        return None
+    return _random_draw_error(x, call or _SHUFFLE)
+
+
+_SHUFFLE = ast.Call(ast.Attribute(ast.Name("rng"), "shuffle"), [], [])
+
+
 def _method_error(x: Any, call: ast.Call, method: ast.Attribute) -> LostDerivativeError:
     array, name = method.value, method.attr
     function = ast.Attribute(ast.Name("np"), name)

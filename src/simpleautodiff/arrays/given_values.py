@@ -15,6 +15,7 @@ import numpy as np
 
 from simpleautodiff.core.level import Traced, plain, unwrapped
 from simpleautodiff.core.linear import ZERO
+from simpleautodiff.rules.array.dtypes import astype, dtype_of
 from simpleautodiff.rules.array.repeated_values import (
     find_lowest_level,
     is_derivative,
@@ -33,7 +34,8 @@ def _if_complex(*args: Any, **kwargs: Any) -> bool:
     return any(is_complex(plain(leaf)) for leaf in flatten((args, kwargs))[0])
 
 
-def _unless_double(x: Any, *args: Any, **kwargs: Any) -> bool:
+def unless_double(x: Any, *args: Any, **kwargs: Any) -> bool:
+    """Tell whether numbers are of another precision than 64 bits."""
     return np.result_type(plain(x)) not in (np.float64, np.complex128)
 
 
@@ -80,8 +82,8 @@ ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.emath.power, np.emath.arccos, np.emath.arcsin, np.emath.logn), _always),
     **dict.fromkeys((np.fft.irfft, np.fft.irfft2, np.fft.irfftn, np.fft.rfftn), _always),
     **dict.fromkeys((np.fft.rfft2, np.fft.ihfft, np.fft.hfft), _always),
-    **dict.fromkeys((np.fft.fft, np.fft.ifft, np.fft.fft2, np.fft.ifft2), _unless_double),
-    **dict.fromkeys((np.fft.fftn, np.fft.ifftn, np.fft.rfft), _unless_double),
+    **dict.fromkeys((np.fft.fft, np.fft.ifft, np.fft.fft2, np.fft.ifft2), unless_double),
+    **dict.fromkeys((np.fft.fftn, np.fft.ifftn, np.fft.rfft), unless_double),
     **dict.fromkeys((np.convolve, np.polymul, np.var, np.std), _if_complex),
     np.linalg.cholesky: _if_upper,
     np.dot: _if_number_or_stack,
@@ -132,10 +134,12 @@ def give_values(result: Any, function: Function, args: Any, kwargs: Any) -> Any:
     leaves, rebuild = flatten(result)
     levels = [find_lowest_level(leaf) for leaf in leaves]
     given = [level for level in levels if level is not None]
+    if not given:
+        return _give_dtypes(result, function, args, kwargs)
     rounded: Any = ROUNDED_OTHERWISE.get(function, _always)
     gives = all(_is_written(level) or is_derivative(level) for level in given)
     turned = any(map(is_turned, given))
-    if not given or not gives or turned or not rounded(*args, **kwargs):
+    if not gives or turned or not rounded(*args, **kwargs):
         return result
     try:
         plainly = function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
@@ -152,6 +156,39 @@ def give_values(result: Any, function: Function, args: Any, kwargs: Any) -> Any:
         calls = [Call(function, args, kwargs, part) for part in parts]
     triples = zip(leaves, values, calls, strict=True)
     return rebuild(iter([_give(leaf, value, call) for leaf, value, call in triples]))
+
+
+def _give_dtypes(result: Any, function: Function, args: Any, kwargs: Any) -> Any:
+    """Return a batch, or several, in the dtypes that `function` gives to one example."""
+    if not any(map(_is_narrow, flatten((args, kwargs))[0])):
+        return result
+    try:
+        with np.errstate(all="ignore"):
+            outline = function(*map_leaves(_outline, args), **map_leaves(_outline, kwargs))
+    except (ValueError, TypeError):
+        return result  # ones are no example for this function
+    (leaves, rebuild), outlines = flatten(result), flatten(outline)[0]
+    if len(leaves) != len(outlines):
+        return result
+    return rebuild(iter([_convert(*pair) for pair in zip(leaves, outlines, strict=True)]))
+
+
+def _is_narrow(x: Any) -> bool:
+    """Tell whether x is a batch of numbers of another precision than 64 bits."""
+    x = _plain(x)
+    return getattr(x, "opaque", False) and unless_double(x)
+
+
+def _outline(x: Any) -> Any:
+    """Return ones in place of a batch, in the shape and the dtype of one example."""
+    x = _plain(x)
+    return np.ones(x.shape, x.dtype)[()] if getattr(x, "opaque", False) else x
+
+
+def _convert(leaf: Any, outline: Any) -> Any:
+    dtype = dtype_of(outline)
+    same = not isinstance(leaf, Traced) or dtype.kind != dtype_of(leaf).kind
+    return leaf if same or dtype == dtype_of(leaf) else astype(leaf, dtype)
 
 
 def align_phases(vectors: Any, function: Function) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from types import FrameType
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.array_api import PROTOCOLS
+from simpleautodiff.arrays.call_hints import shuffling_error
 from simpleautodiff.arrays.copying import COPYING, NODE_COPYING
 from simpleautodiff.arrays.lost_derivatives import CONVERSIONS
 from simpleautodiff.arrays.methods import ARRAY_METHODS
@@ -46,12 +48,21 @@ def _class_of(x: Any, frame: FrameType) -> Any:
     asking = frame.f_globals.get("__name__")
     if asking == "abc" and frame.f_back is not None:  # for isinstance(x, numbers.Real)
         asking = frame.f_back.f_globals.get("__name__")
+        if frame.f_locals.get("cls") is Sequence and len(shape_of(x)) > 1:
+            _check_shuffle(x, frame.f_back)
     if _sees_nodes(asking):
         return type(x)
     number = concrete(unwrapped(x))
     if isinstance(number, np.ndarray) and not shape_of(x):
         return number.dtype.type  # a batch of single numbers
     return type(number) if isinstance(number, _NUMBERS) else type(x)
+
+
+def _check_shuffle(x: Any, frame: FrameType) -> None:
+    """Refuse to let NumPy shuffle a node of more than one axis, row by row."""
+    error = shuffling_error(x, frame)
+    if error is not None:
+        raise error
 
 
 engine.class_of = _class_of

@@ -8,9 +8,15 @@ from itertools import takewhile
 from types import FrameType, FunctionType
 from typing import Any
 
+import numpy as np
+
 from simpleautodiff.arrays.call_hints import compiled_call_error
+from simpleautodiff.core.jet import Jet
 from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.linear import ZERO
+from simpleautodiff.core.node import Node
 from simpleautodiff.errors import LostDerivativeError, TraceError, cite_line, find_scipy_frames
+from simpleautodiff.rules.decisions import note_answer
 
 SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> its implementation for nodes
 INSTEAD: dict[str, str] = {}  # "linalg.orth" -> advice for a function without a derivative
@@ -157,6 +163,42 @@ def _refuse_conversion(conversion: str, instead: str = _PLAIN_NUMBER) -> Callabl
     return refuse
 
 
+_STEPS = {  # primitives whose derivative is 0
+    *("floor", "ceil", "rint", "round", "trunc", "sign", "floor_divide", "stop_gradient"),
+}
+_PLAIN_INTEGER = (
+    "Integers are step functions of the number: int(np.floor(x)) is one, np.floor(x).astype(int) "
+    "one for each example or element; node.value is the plain number"
+)
+
+
+def _convert_step(conversion: str, instead: str) -> Callable[[Any], Any]:
+    """Return a method that converts a step function to an integer, and refuses other nodes."""
+    refuse = _refuse_conversion(conversion, instead)
+
+    def convert(self: Any) -> Any:
+        if not _is_step(self):
+            return refuse(self)
+        return note_answer(int(self.value), np.trunc, self)
+
+    return convert
+
+
+def _is_step(x: Any) -> bool:
+    """Tell whether x depends on what is differentiated only through step functions."""
+    if isinstance(x, Jet):
+        return all(derivative is ZERO for derivative in x.higher)
+    pending, seen = [x], set()
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, Node) or not (node.operator in _STEPS or node.parent_nodes):
+            return False
+        if node.operator not in _STEPS and id(node) not in seen:
+            seen.add(id(node))
+            pending += node.parent_nodes
+    return True
+
+
 def _refuse_bool(self: Any) -> bool:
     raise scipy_error() or LostDerivativeError(
         f"`if node:` asks whether {self!r} is non-zero, which is easily a mistake. "
@@ -190,6 +232,6 @@ CONVERSIONS: dict[str, Callable[..., Any]] = {  # nearly all of them are refused
     "__bool__": _refuse_bool,
     "__complex__": _refuse_conversion("complex()"),
     "__float__": _refuse_conversion("float()"),
-    "__index__": _refuse_conversion("the use as an index", _PLAIN_INDEX),
-    "__int__": _refuse_conversion("int()"),
+    "__index__": _convert_step("the use as an index", _PLAIN_INDEX),
+    "__int__": _convert_step("int()", _PLAIN_INTEGER),
 }

@@ -17,7 +17,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from itertools import islice
-from types import BuiltinFunctionType, FunctionType, ModuleType, TracebackType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    ModuleType,
+    TracebackType,
+)
 from typing import Any
 from weakref import ref
 
@@ -30,7 +37,16 @@ from simpleautodiff.arrays.registry import FUNCTIONS
 from simpleautodiff.arrays.shaping import add_axes, lay_out
 from simpleautodiff.arrays.writes.versions import MAKING, as_made
 from simpleautodiff.core.level import Traced, Written, unwrapped
-from simpleautodiff.errors import AutodiffError, LostDerivativeError, is_user_frame
+from simpleautodiff.errors import (
+    AutodiffError,
+    DomainError,
+    InputError,
+    LostDerivativeError,
+    cite_line,
+    find_scipy_frames,
+    is_user_frame,
+)
+from simpleautodiff.values.pytree import flatten
 from simpleautodiff.values.scoped import scoped
 
 Namespace = dict[str, Any]
@@ -55,7 +71,7 @@ class Replacement:
         """Call NumPy's function; in code that is run once more, join lists and wrap results."""
         if not MAKING.get() or _takes_plain_arrays(sys._getframe(1).f_globals.get("__name__")):
             return self.function(*args, **kwargs)
-        result = _call(self.function, args, kwargs)
+        result = _call(_UNDISPATCHED.get(self.function, self.function), args, kwargs)
         return as_made(result, args) if type(result) is np.ndarray else result
 
     def __getattr__(self, name: str) -> Any:
@@ -84,10 +100,19 @@ def _is_of_scipy(module: Any) -> bool:
 
 def _takes_plain_arrays(module: Any) -> bool:
     """Tell whether the caller is a library that needs plain arrays, such as a solver of SciPy."""
-    if _is_of_scipy(module):
-        asked = scipy_caller()
-        return asked in INSTEAD and not asked.startswith(_MADE_OF_NUMPY)
-    return _is_library(module)
+    if not _is_of_scipy(module):
+        return _is_library(module)
+    if not any(map(_holds_node, find_scipy_frames())):
+        return True
+    asked = scipy_caller()
+    return asked in INSTEAD and not asked.startswith(_MADE_OF_NUMPY)
+
+
+def _holds_node(frame: FrameType) -> bool:
+    """Tell whether there is a node among a function's variables, or in the object it belongs to."""
+    owned = getattr(frame.f_locals.get("self"), "__dict__", {})
+    leaves = flatten([*frame.f_locals.values(), *owned.values()])[0]
+    return any(isinstance(leaf, (Traced, Written)) for leaf in leaves)
 
 
 def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -142,6 +167,24 @@ def _join_each(arrays: Any) -> Any:
 
 def _join(arg: Any) -> Any:
     return FUNCTIONS[np.asarray](list(arg)) if _is_list_of_nodes(arg) else arg
+
+
+def _require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    """Do what np.require does; a node has no memory layout of its own."""
+    return _convert(a, dtype) if has_node([a]) else np.require(a, dtype, requirements, like=like)
+
+
+def _require_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """Do what np.asarray_chkfinite does."""
+    if not has_node([a]):
+        return np.asarray_chkfinite(a, dtype, order)
+    array = _convert(a, dtype)
+    if not np.all(np.isfinite(array)):
+        raise InputError(f"np.asarray_chkfinite: the array has infs or nans{cite_line()}")
+    return array
+
+
+_UNDISPATCHED = {np.require: _require, np.asarray_chkfinite: _require_finite}
 
 
 @cache
@@ -224,7 +267,7 @@ def run_with_replacements(f: Any, run: Callable[[], Any], again: Callable[[], An
             with replacing_numpy(known[1]):
                 return run()
         except _REFUSED as error:
-            if _is_of_user(error):
+            if _is_final(error):
                 raise
         run = again
     try:
@@ -247,7 +290,7 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
             with replacing_numpy(namespaces):
                 result = again()
         except _REFUSED as other:
-            if _is_of_user(other):
+            if _is_final(other):
                 raise
             new = _find_modules(other.__traceback__, namespaces)
             if isinstance(other, AutodiffError) and not _is_same(other, error):
@@ -259,26 +302,28 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
 
 
 def _is_same(error: AutodiffError, first: LostDerivativeError) -> bool:
-    """Tell whether a derivative would be lost, or has no rule, on the same line as before.
+    """Tell whether a derivative would be lost, or has no rule, in the same call as before.
 
     What a function of SciPy calls may have no rule; its own name says more.
     """
     lost = isinstance(error, LostDerivativeError) or str(error).startswith("no derivative rule")
-    return lost and _find_line(error) == _find_line(first)
+    return lost and _find_call(error) == _find_call(first)
 
 
-def _find_line(error: BaseException) -> tuple[str, int] | None:
-    """Return the file and the line of the user's code at which an error was raised."""
-    traceback, line = error.__traceback__, None
+def _find_call(error: BaseException) -> tuple[CodeType, int] | None:
+    """Return the instruction of the user's code at which an error was raised."""
+    traceback, call = error.__traceback__, None
     while traceback is not None:
         if is_user_frame(traceback.tb_frame):
-            line = traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
+            call = traceback.tb_frame.f_code, traceback.tb_lasti
         traceback = traceback.tb_next
-    return line
+    return call
 
 
-def _is_of_user(error: BaseException) -> bool:
-    """Tell whether the user's own code raised an error, not a library that was given nodes."""
+def _is_final(error: BaseException) -> bool:
+    """Tell whether the user's own code, or numbers, are to blame, not a library given nodes."""
+    if isinstance(error, DomainError):
+        return True
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next

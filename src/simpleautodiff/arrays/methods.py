@@ -148,6 +148,14 @@ def _refuse_method(call: str, instead: str, why: str = "would drop its derivativ
     return refuse
 
 
+_refuse_view = _refuse_method("view()", "use x.astype(dtype), x.real or x.imag")
+
+
+def _view(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return a view of an array as it is; refuse another dtype, which would read its bytes."""
+    return _refuse_view(self) if args or kwargs or not shape_of(self) else self[...]
+
+
 def _refuse_foreign_name(name: str, instead: str) -> Any:
     """Refuse an attribute of another library's nodes; `hasattr` returns False."""
 
@@ -184,7 +192,7 @@ ARRAY_METHODS |= {
 }
 ARRAY_METHODS |= {
     "resize": _refuse_method("resize()", "it changes x in place; write x = np.resize(x, shape)"),
-    "view": _refuse_method("view()", "use x.astype(dtype), x.real or x.imag"),
+    "view": _view,
     "byteswap": _refuse_method("byteswap()", "use x.value.byteswap()"),
     "setflags": _refuse_method("setflags()", "use x.copy() to keep x as it is", "has no effect"),
     "as_integer_ratio": _refuse_method(

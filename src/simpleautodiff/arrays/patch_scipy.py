@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.given_values import give_values
+from simpleautodiff.arrays.given_values import give_values, unless_double
 from simpleautodiff.arrays.lost_derivatives import SCIPY, UNPATCHED
 from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
 from simpleautodiff.arrays.registry import Function, explain_arguments
@@ -171,17 +171,21 @@ def _patch_method(owner: type, method: str, name: str, implementation: Function,
 
 
 _EXACT = {  # exact to the last bit, or with arbitrary signs
-    *("scipy.linalg." + name for name in ("expm", "logm", "sqrtm", "svd", "eig", "lu")),
-    *("scipy.linalg." + name for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm")),
+    *("scipy.linalg." + name for name in ("logm", "svd", "eig", "lu")),
     *("scipy.linalg." + name for name in ("cho_factor", "lu_factor", "solve_sylvester")),
     *("scipy.stats." + name for name in ("pearsonr", "rv_continuous._cdf", "rv_continuous._ppf")),
     *("scipy.stats." + name for name in ("vonmises._cdf", "norminvgauss._sf", "norminvgauss._isf")),
+}
+_EXACT_IN_DOUBLE = {  # computed in 64 bits, where SciPy computes in those of the argument
+    *("scipy.linalg." + name for name in ("expm", "sqrtm", "cosm", "sinm", "tanm")),
+    *("scipy.linalg." + name for name in ("coshm", "sinhm", "tanhm")),
 }
 
 
 def _give_values(result: Any, name: str, original: Any, args: Any, kwargs: Any) -> Any:
     """Give the values of SciPy's own function to the result of the implementation."""
-    if name in _EXACT or not name.startswith("scipy."):
+    exact = name in _EXACT or (name in _EXACT_IN_DOUBLE and not unless_double(*args))
+    if exact or not name.startswith("scipy."):
         return result
     if isinstance(result, SparseNode) or any(isinstance(arg, SparseNode) for arg in args):
         return result

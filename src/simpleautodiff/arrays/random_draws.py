@@ -1,12 +1,14 @@
 """Random numbers with nodes as parameters: plain draws, shifted and scaled where that is exact.
 
-`rng.normal(mu, sigma)` is mu + sigma z with a plain z, so its derivatives are 1 and z. The
+`rng.normal(mu, sigma)` is mu + sigma z with a plain z, so its derivatives are 1 and z; and
+`rng.permutation(x)` takes the elements of x from places that are drawn as x would be permuted. The
 generators here draw the same numbers as those that they replace.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
@@ -15,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.registry import is_batch
-from simpleautodiff.core.level import Traced, Written
-from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.core.level import Traced, Written, unwrapped
+from simpleautodiff.rules.array.indexing import getitem
+from simpleautodiff.rules.array.shapes import reshape, shape_of
 
 # By method: its parameters with their defaults, and the draw in terms of standard draws.
 # `z(name)` draws numbers of a standard distribution, in the shape of the result.
@@ -33,6 +36,7 @@ _DRAWS: dict[str, Draw] = {
     "weibull": lambda z, a: z("standard_exponential") ** (1.0 / a),
     "pareto": lambda z, a: np.expm1(z("standard_exponential") / a),
 }
+_CHOOSING = ("permutation", "permuted", "choice", "shuffle")  # methods that draw from an array
 
 
 def _is_node(x: Any) -> bool:
@@ -47,6 +51,8 @@ class MovedDraws:
 
     def __getattr__(self, name: str) -> Any:
         original = getattr(self.generator, name)
+        if name in _CHOOSING:
+            return partial(_choose, original)
         return partial(self._draw, original, _DRAWS[name]) if name in _DRAWS else original
 
     @property  # type: ignore[misc]
@@ -64,6 +70,24 @@ class MovedDraws:
         return draw(lambda standard: getattr(self.generator, standard)(size=size), **given)
 
 
+def _choose(original: Any, *args: Any, **kwargs: Any) -> Any:
+    """Draw places with the generator, and take the elements of a node from there.
+
+    What moves elements draws the same numbers for places as for the elements.
+    """
+    given: Any = args[0] if args else None
+    x = unwrapped(given)
+    if not _is_node(x) or is_batch(x) or not shape_of(x) or kwargs.get("out") is not None:
+        return original(*args, **kwargs)
+    places = np.arange(math.prod(shape_of(x))).reshape(shape_of(x))
+    drawn = original(places, *args[1:], **kwargs)
+    moved = getitem(reshape(x, (-1,)), places if drawn is None else drawn)
+    if drawn is not None:
+        return moved
+    given.writable()[...] = moved  # shuffled in place
+    return None
+
+
 def stand_in_for(value: Any) -> Any:
     """Return a replacement of a generator that takes nodes; None for anything else."""
     kinds = (np.random.Generator, np.random.RandomState)
@@ -74,11 +98,12 @@ def stand_ins_for_random() -> dict[int, Any]:
     """Return replacements of np.random, its functions and its generators, by id of the original."""
     module, moved = ModuleType("numpy.random"), MovedDraws(np.random)
     vars(module).update(vars(np.random))
-    vars(module).update({name: getattr(moved, name) for name in _DRAWS})
+    replaced = [name for name in (*_DRAWS, *_CHOOSING) if hasattr(np.random, name)]
+    vars(module).update({name: getattr(moved, name) for name in replaced})
     for name in ("default_rng", "RandomState"):
         make = getattr(np.random, name)
         setattr(module, name, lambda *args, make=make, **how: MovedDraws(make(*args, **how)))
-    changed = (*_DRAWS, "default_rng", "RandomState")
+    changed = (*replaced, "default_rng", "RandomState")
     return {id(np.random): module} | {
         id(getattr(np.random, name)): getattr(module, name) for name in changed
     }

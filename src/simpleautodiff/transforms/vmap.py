@@ -13,7 +13,13 @@ from simpleautodiff.arrays.batch.opaque import Opaque
 from simpleautodiff.arrays.join_arrays import concatenate_
 from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.core.level import Traced
-from simpleautodiff.errors import ArgumentError, InputError
+from simpleautodiff.errors import (
+    ArgumentError,
+    InputError,
+    LostDerivativeError,
+    RuleError,
+    ran_scipy,
+)
 from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.array.repeated_values import OneByOne
 from simpleautodiff.rules.array.shapes import shape_of
@@ -130,6 +136,10 @@ class MappedFunction:
             if isinstance(need, Parting):
                 return self._run_each_way(leaves, axes, rebuild, need.answers)
             return self._run_in_parts(leaves, axes, rebuild, size)
+        except (LostDerivativeError, RuleError) as error:
+            if not size or not ran_scipy(error):
+                raise
+            return self._run_one_by_one(leaves, axes, rebuild, size)
         results, rebuild_results = flatten(result)
         result_axes = _match_axes(out_axes, result, "out_axes")
         pairs = zip(results, result_axes, strict=True)
@@ -162,7 +172,7 @@ class MappedFunction:
         )
 
     def _run_in_parts(self, leaves: list[Any], axes: list[Any], rebuild: Any, size: int) -> Any:
-        """Run the function on the halves of a batch, and on one example alone."""
+        """Run the function on the halves of a batch."""
         if size > 1:
             bounds = ((0, size // 2), (size // 2, size))
             parts = [_slice_all(leaves, axes, start, stop) for start, stop in bounds]
@@ -171,9 +181,18 @@ class MappedFunction:
                 for part, (start, stop) in zip(parts, bounds, strict=True)
             ]
             return _join_chunks(results, self.out_axes)
+        return self._run_one_by_one(leaves, axes, rebuild, size)
+
+    def _run_one_by_one(self, leaves: list[Any], axes: list[Any], rebuild: Any, size: int) -> Any:
+        """Run the function on each example alone."""
+        results = [self._run_alone(leaves, axes, rebuild, i) for i in range(size)]
+        return _join_chunks(results, self.out_axes)
+
+    def _run_alone(self, leaves: list[Any], axes: list[Any], rebuild: Any, example: int) -> Any:
+        """Run the function on one example; its results have an axis of length 1."""
         pairs = zip(leaves, axes, strict=True)
         args, kwargs = rebuild(
-            iter([x if axis is None else _take(x, axis, 0) for x, axis in pairs])
+            iter([x if axis is None else _take(x, axis, example) for x, axis in pairs])
         )
         result = call(self.f, Selection(args, tuple(range(len(args))), args, kwargs), args)
         results, rebuild_results = flatten(result)

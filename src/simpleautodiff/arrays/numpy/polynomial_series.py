@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.numpy.factorizations import lstsq
 from simpleautodiff.arrays.registry import Function, as_array, is_batch
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of, real_dtype
-from simpleautodiff.rules.array.indexing import concatenate, getitem
+from simpleautodiff.rules.array.indexing import concatenate, getitem, set_item
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
 
@@ -181,6 +182,20 @@ def _fit(family: Family) -> Function:
     return fit
 
 
+def _roots(original: Function) -> Function:
+    def roots(c: Any) -> Any:
+        c = _trim(_coefficients(c))
+        n = shape_of(c)[0] - 1
+        column = -getitem(c, slice(0, n)) / getitem(c, n)
+        if n < 2:
+            return column
+        below = np.eye(n, k=-1, dtype=dtype_of(c))
+        found = np.linalg.eigvals(set_item(below, column, (slice(None), -1)))
+        return give_values(found[np.argsort(found)], original, (c,), {})
+
+    return roots
+
+
 def implementations(family: Family, module: Any) -> dict[str, Function]:
     """Return the implementations for a module of np.polynomial, by function name."""
     der, integral, mul = (getattr(module, family.prefix + name) for name in ("der", "int", "mul"))
@@ -195,6 +210,8 @@ def implementations(family: Family, module: Any) -> dict[str, Function]:
         "mul": _mul(mul),
         "fit": _fit(family),
     }
+    if family.module == "polynomial":
+        found["roots"] = _roots(module.polyroots)
     return {family.prefix + name: implementation for name, implementation in found.items()}
 
 

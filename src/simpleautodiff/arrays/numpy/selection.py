@@ -18,6 +18,7 @@ from simpleautodiff.arrays.registry import (
     decide,
     implements,
     is_batch,
+    to_dtype,
     widen,
 )
 from simpleautodiff.arrays.shaping import add_axes, lay_out, move_by_index
@@ -240,33 +241,53 @@ def linspace(
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
+    dtype: Any = None,
     axis: int = 0,
 ) -> Any:
     """Return evenly spaced numbers."""
     start, stop = start + 0.0 * stop, stop + 0.0 * start
     steps = _steps(num, endpoint, start, len(shape_of(start)))
     points = np.moveaxis(start * (1 - steps) + stop * steps, 0, axis)
+    points = _as_asked(points, dtype)
     gap = (stop - start) / max(num - 1 if endpoint else num, 1)
     return (points, gap) if retstep else points
 
 
 @implements(np.logspace)
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, axis: int = 0
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
 ) -> Any:
     """Return powers with evenly spaced exponents."""
-    return base ** linspace(start, stop, num, endpoint, axis=axis)
+    return _as_asked(base ** linspace(start, stop, num, endpoint, axis=axis), dtype)
 
 
 @implements(np.geomspace)
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis: int = 0) -> Any:
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
     """Return numbers with equal ratios."""
     if not is_batch(start) and not is_batch(stop) and not np.all(plain(start) * plain(stop)):
         raise InputError(f"np.geomspace has no ratios from, or to, 0{cite_line()}")
     start, stop = widen(start), widen(stop)
     ratio = stop / start
     steps = _steps(num, endpoint, ratio, len(shape_of(ratio)))
-    return np.moveaxis(start * ratio**steps, 0, axis)
+    return _as_asked(np.moveaxis(start * ratio**steps, 0, axis), dtype)
+
+
+def _as_asked(x: Any, dtype: Any) -> Any:
+    """Return an array in the dtype that was asked for, if any."""
+    return x if dtype is None else to_dtype(x, dtype)
 
 
 _SEQUENCES = (list, tuple, deque)

@@ -14,11 +14,16 @@ import numpy as np
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.newton import invert
 from simpleautodiff.arrays.registry import Function, is_batch
-from simpleautodiff.arrays.scipy.scipy_stats import EVERYWHERE, bind_parameters, register_continuous
+from simpleautodiff.arrays.scipy.scipy_stats import (
+    EVERYWHERE,
+    bind_parameters,
+    gamma_density,
+    register_continuous,
+)
 from simpleautodiff.arrays.ufuncs import evaluate_plainly
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.rules.branches import where as where_row
-from simpleautodiff.rules.scalar.exponential import log
+from simpleautodiff.rules.scalar.exponential import exp, log
 from simpleautodiff.rules.scalar.incomplete import gammainc, gammaincc
 from simpleautodiff.rules.scalar.parameter_values import require
 from simpleautodiff.rules.scalar.probability import poisson_log
@@ -34,7 +39,7 @@ def _choose(normal: Function, of_gamma: Function) -> Function:
         tiny = np.abs(plain(skew)) < 1.6e-5
         b = 2 / where_row(tiny, 1.0, skew)
         t = b * (z + b)
-        inside = plain(t) > 0
+        inside = plain(t) >= 0
         value = of_gamma(b, where_row(inside, t, 1.0), inside)
         return where_row(tiny, normal(z), value)
 
@@ -67,6 +72,10 @@ register_continuous(
     _choose(
         lambda z: -z * z / 2 - math.log(2 * math.pi) / 2,
         lambda b, t, inside: where_row(inside, log(abs(b)) + poisson_log(b * b - 1, t), -math.inf),
+    ),
+    pdf=_choose(
+        lambda z: exp(-z * z / 2) / math.sqrt(2 * math.pi),
+        lambda b, t, inside: where_row(inside, abs(b) * gamma_density(b * b, t), 0.0),
     ),
     cdf=_tail(lower=True),
     sf=_tail(lower=False),

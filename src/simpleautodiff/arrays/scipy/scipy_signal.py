@@ -175,11 +175,14 @@ def _final_state(b: Any, a: Any, x: Any, y: Any, state: Any) -> Any:
 @implements_scipy("signal.sosfilt")
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Filter by second-order sections, one after the other."""
-    if zi is not None:
-        raise RuleError(f"scipy.signal.sosfilt of a node has no rule for zi{cite_line()}")
-    for section in floats(sos):
-        x = lfilter(section[:3], section[3:], x, axis)
-    return x
+    states = []
+    for k, section in enumerate(floats(sos)):
+        if zi is None:
+            x = lfilter(section[:3], section[3:], x, axis)
+        else:
+            x, state = lfilter(section[:3], section[3:], x, axis, zi[k])
+            states.append(state)
+    return x if zi is None else (x, np.stack(states))
 
 
 @implements_scipy("signal.hilbert")
@@ -246,3 +249,12 @@ def filtfilt(b: Any, a: Any, x: Any, axis: int = -1, **settings: Any) -> Any:
         )
     function = scipy_signal("filtfilt")
     return _apply_by_matrix(lambda one: function(b, a, one, axis=0, **settings), x, axis)
+
+
+@implements_scipy("signal.decimate")
+def decimate(
+    x: Any, q: int, n: Any = None, ftype: Any = "iir", axis: int = -1, zero_phase: bool = True
+) -> Any:
+    """Filter along an axis, and keep every q-th number."""
+    given = (q, n, ftype, 0, zero_phase)
+    return _apply_by_matrix(lambda one: scipy_signal("decimate")(one, *given), x, axis)

@@ -23,8 +23,8 @@ from simpleautodiff.rules.array.products import swap
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.row import add_kinks
-from simpleautodiff.rules.scalar.arithmetic import div
-from simpleautodiff.rules.scalar.exponential import log, log1p, sigmoid, softplus
+from simpleautodiff.rules.scalar.arithmetic import div, power
+from simpleautodiff.rules.scalar.exponential import exp, log, log1p, sigmoid, softplus
 from simpleautodiff.rules.scalar.incomplete import (
     betainc,
     betaincc,
@@ -55,12 +55,12 @@ def _make_method(
     shapes: tuple[str, ...],
     support: tuple[float, float],
     outside: float,
-    density: bool = False,
+    rescale: Function = lambda value, _scale: value,
 ) -> Function:
     """Return a function of x, shapes, loc and scale from one of (x - loc)/scale and shapes.
 
-    Outside the support the value is the constant `outside`. From the logarithm of a density,
-    log(scale) is subtracted.
+    Outside the support the value is the constant `outside`. A density is divided by the scale,
+    which `rescale` does.
     """
 
     def method(x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -70,8 +70,7 @@ def _make_method(
         inside = (plain(z) >= support[0]) & (plain(z) <= support[1])
         if support != EVERYWHERE:
             z = where_row(inside, z, 0.5)
-        value = implementation(z, *[given[name] for name in shapes])
-        value = value - log(scale) if density else value
+        value = rescale(implementation(z, *[given[name] for name in shapes]), scale)
         return value if support == EVERYWHERE else where_row(inside, value, outside)
 
     return method
@@ -93,20 +92,72 @@ def register_continuous(
     shapes: tuple[str, ...],
     support: tuple[float, float],
     logpdf: Function,
+    pdf: Function | None = None,
     **others: Function,
 ) -> None:
-    """Register a distribution: the logarithm of its density, and its other functions."""
-    density = _make_method(logpdf, shapes, support, -math.inf, density=True)
-    SCIPY[f"stats.{name}.logpdf"] = density
-    SCIPY[f"stats.{name}.pdf"] = lambda x, *args, **kwargs: np.exp(density(x, *args, **kwargs))
+    """Register a distribution: the logarithm of its density, and its other functions.
+
+    The density is the exponential of its logarithm, unless it is given as well.
+    """
+    log_density = _make_method(
+        logpdf, shapes, support, -math.inf, lambda value, scale: value - log(scale)
+    )
+    SCIPY[f"stats.{name}.logpdf"] = log_density
+    SCIPY[f"stats.{name}.pdf"] = (
+        _make_method(pdf, shapes, support, 0.0, div) if pdf else _make_exponential(log_density)
+    )
     for method, implementation in others.items():
         SCIPY[f"stats.{name}.{method}"] = _make_method(
             implementation, shapes, support, _AT_LEFT[method]
         )
 
 
+def _make_exponential(logarithm: Function) -> Function:
+    return lambda x, *args, **kwargs: np.exp(logarithm(x, *args, **kwargs))
+
+
 _AT_LEFT = {"cdf": 0.0, "sf": 1.0, "logcdf": -math.inf, "logsf": 0.0}
 HALF_LINE = (0.0, math.inf)
+UNIT_INTERVAL = (0.0, 1.0)
+
+# Densities at the ends of their support, where the logarithm is infinite. -------------------------
+
+
+def _choose_at_ends(
+    support: tuple[float, float], x: Any, at_ends: Function, elsewhere: Function
+) -> Any:
+    """Return one function of x at the ends of a support, and another one elsewhere."""
+    ends = (plain(x) == support[0]) | (plain(x) == support[1])
+    return where_row(ends, at_ends(where_row(ends, x, 0.5)), elsewhere(where_row(ends, 0.5, x)))
+
+
+def gamma_density(a: Any, z: Any) -> Any:
+    """Return z^(a-1) e^-z / Γ(a)."""
+    return _choose_at_ends(
+        HALF_LINE,
+        z,
+        lambda z: power(z, a - 1) * exp(-z - lgamma(a)),
+        lambda z: exp(poisson_log(a - 1, z)),
+    )
+
+
+def _beta_density(a: Any, b: Any, z: Any) -> Any:
+    """Return z^(a-1) (1-z)^(b-1) / B(a, b)."""
+    return _choose_at_ends(
+        UNIT_INTERVAL,
+        z,
+        lambda z: power(z, a - 1) * power(1 - z, b - 1) * exp(-betaln(a, b)),
+        lambda z: exp(_log_beta_density(a, b, z)),
+    )
+
+
+def _log_beta_density(a: Any, b: Any, z: Any) -> Any:
+    return xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b)
+
+
+def _log_lognormal_density(z: Any, s: Any) -> Any:
+    return -log(z) * (log(z) / (2 * s * s) + 1) - log(s) - math.log(2 * math.pi) / 2
+
 
 register_continuous(
     "norm",
@@ -132,6 +183,7 @@ register_continuous(
     ("a",),
     HALF_LINE,
     lambda z, a: poisson_log(a - 1, z),
+    pdf=lambda z, a: gamma_density(a, z),
     cdf=lambda z, a: gammainc(a, z),
     sf=lambda z, a: gammaincc(a, z),
 )
@@ -140,6 +192,7 @@ register_continuous(
     ("df",),
     HALF_LINE,
     lambda z, df: poisson_log(df / 2 - 1, z / 2) - math.log(2),
+    pdf=lambda z, df: gamma_density(df / 2, z / 2) / 2,
     cdf=lambda z, df: gammainc(df / 2, z / 2),
     sf=lambda z, df: gammaincc(df / 2, z / 2),
 )
@@ -172,18 +225,22 @@ register_continuous(
     logcdf=lambda z: -softplus(-z),
     logsf=lambda z: -softplus(z),
 )
-register_continuous("uniform", (), (0.0, 1.0), lambda z: z * 0.0)
+register_continuous("uniform", (), UNIT_INTERVAL, lambda z: z * 0.0)
 register_continuous(
     "lognorm",
     ("s",),
     HALF_LINE,
-    lambda z, s: -((np.log(z) / s) ** 2) / 2 - np.log(s * z) - math.log(2 * math.pi) / 2,
+    _log_lognormal_density,
+    pdf=lambda z, s: _choose_at_ends(
+        HALF_LINE, z, lambda z: z * 0.0, lambda z: exp(_log_lognormal_density(z, s))
+    ),
 )
 register_continuous(
     "beta",
     ("a", "b"),
-    (0.0, 1.0),
-    lambda z, a, b: xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b),
+    UNIT_INTERVAL,
+    lambda z, a, b: _log_beta_density(a, b, z),
+    pdf=lambda z, a, b: _beta_density(a, b, z),
 )
 
 
@@ -192,11 +249,25 @@ def _pareto_tail(z: Any, c: Any) -> Any:
     return where_row(1 + c * z > 0, inv_boxcox(-z, -c), 0.0)
 
 
+def _log_pareto_density(z: Any, c: Any) -> Any:
+    return log(_pareto_tail(z, c)) - log1p(c * z)
+
+
+def _pareto_density(z: Any, c: Any) -> Any:
+    """Return (1 + cz)^(-1/c-1); 0 beyond the end that the support has if c < 0."""
+    rest = 1 + c * z
+    end, beyond = plain(rest) == 0, plain(rest) < 0
+    at_end = power(where_row(end, rest, 0.5), -1 / where_row(end, c, 1.0) - 1)
+    inside = exp(_log_pareto_density(where_row(end | beyond, 0.0, z), c))
+    return where_row(end, at_end, where_row(beyond, 0.0, inside))
+
+
 register_continuous(
     "genpareto",
     ("c",),
     HALF_LINE,
-    lambda z, c: log(_pareto_tail(z, c)) - log1p(c * z),
+    _log_pareto_density,
+    pdf=_pareto_density,
     cdf=lambda z, c: 1 - _pareto_tail(z, c),
     sf=_pareto_tail,
     logsf=lambda z, c: log(_pareto_tail(z, c)),
@@ -215,36 +286,47 @@ def _binomial(k: Any, n: Any, p: Any) -> Any:
     return xlogy(k, p) + xlog1py(n - k, -p) - betaln(n - k + 1.0, k + 1.0) - log(n + 1.0)
 
 
-_PROBABILITIES: dict[str, tuple[Function, Callable[..., Any]]] = {
-    "poisson": (lambda k, mu: poisson_log(k, mu), lambda k, mu: k >= 0),
-    "binom": (_binomial, lambda k, n, p: (k >= 0) & (k <= n)),
-    "bernoulli": (lambda k, p: xlogy(k, p) + xlog1py(1 - k, -p), lambda k, p: (k >= 0) & (k <= 1)),
-    "geom": (lambda k, p: xlog1py(k - 1, -p) + log(p), lambda k, p: k >= 1),
+# By name: the logarithm, the probability, and which numbers have one.
+_PROBABILITIES: dict[str, tuple[Function, Function, Callable[..., Any]]] = {
+    "poisson": (
+        lambda k, mu: poisson_log(k, mu),
+        lambda k, mu: gamma_density(k + 1.0, mu),
+        lambda k, mu: k >= 0,
+    ),
+    "binom": (
+        _binomial,
+        lambda k, n, p: _beta_density(k + 1.0, n - k + 1.0, p) / (n + 1.0),
+        lambda k, n, p: (k >= 0) & (k <= n),
+    ),
+    "bernoulli": (
+        lambda k, p: xlogy(k, p) + xlog1py(1 - k, -p),
+        lambda k, p: power(p, k) * power(1 - p, 1 - k),
+        lambda k, p: (k >= 0) & (k <= 1),
+    ),
+    "geom": (
+        lambda k, p: xlog1py(k - 1, -p) + log(p),
+        lambda k, p: _beta_density(1.0, k, p) / k * p,
+        lambda k, p: k >= 1,
+    ),
 }
 
 
-def _make_logpmf(name: str) -> Function:
-    implementation, there = _PROBABILITIES[name]
+def _make_probability(
+    implementation: Function, there: Callable[..., Any], outside: float
+) -> Function:
+    """Return a function of k and shapes from one of the numbers that have a probability."""
 
-    def logpmf(k: Any, *shapes: Any, loc: Any = 0) -> Any:
+    def probability(k: Any, *shapes: Any, loc: Any = 0) -> Any:
         k = np.asarray(plain(k) - plain(loc))[()]
         inside = (np.floor(k) == k) & there(k, *map(plain, shapes))
-        return where_row(inside, implementation(np.where(inside, k, 1.0)[()], *shapes), -math.inf)
+        return where_row(inside, implementation(np.where(inside, k, 1.0)[()], *shapes), outside)
 
-    return logpmf
-
-
-for _name in _PROBABILITIES:
-    SCIPY[f"stats.{_name}.logpmf"] = _make_logpmf(_name)
+    return probability
 
 
-def _make_pmf(logpmf: Function) -> Function:
-    return lambda k, *args, **kwargs: np.exp(logpmf(k, *args, **kwargs))
-
-
-SCIPY.update(
-    {f"stats.{name}.pmf": _make_pmf(SCIPY[f"stats.{name}.logpmf"]) for name in _PROBABILITIES}
-)
+for _name, (_logpmf, _pmf, _there) in _PROBABILITIES.items():
+    SCIPY[f"stats.{_name}.logpmf"] = _make_probability(_logpmf, _there, -math.inf)
+    SCIPY[f"stats.{_name}.pmf"] = _make_probability(_pmf, _there, 0.0)
 
 # Correlation. -------------------------------------------------------------------------------------
 

@@ -89,10 +89,20 @@ det: Wrapping = row(
     reason="d det(A) = det(A) tr(A⁻¹ dA)",
     batch=lambda size, which, a: det(a),
 )
+
+
+def _push_logabsdet(v: Any, a: Any, dot: Any) -> Any:
+    """Return tr(A⁻¹ dA); nan for a singular matrix, for which the logarithm is -inf."""
+    singular = plain(v) == -np.inf
+    one = np.eye(shape_of(a)[-1], dtype=np.result_type(plain(a)))
+    inverse = inv(where(singular[..., None, None], one, a))
+    return where(singular, np.nan, real(sum_over(swap(inverse) * dot, (-2, -1), False)))
+
+
 logabsdet: Wrapping = row(
     "logabsdet",
     lambda v, a: Linear(
-        lambda dot: real(sum_over(swap(inv(a)) * dot, (-2, -1), False)),
+        lambda dot: _push_logabsdet(v, a, dot),
         lambda bar: reshape(bar, (*shape_of(v), 1, 1)) * swap(inv(a)),
     ),
     value=lambda a: np.linalg.slogdet(a)[1],

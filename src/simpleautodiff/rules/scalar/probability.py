@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain
 from simpleautodiff.rules.branches import choose
@@ -186,7 +187,7 @@ def poisson_log_value(k: Any, m: Any) -> Any:
 poisson_log = scipy_row(
     "poisson_log",
     lambda _v, k, m: log(m) - digamma(k + 1),
-    lambda _v, k, m: (k - m) / m,
+    lambda _v, k, m: choose((plain(k) == 0) & (plain(m) == 0), -1, lambda: (k - m) / m),
     value=poisson_log_value,
     reason="k log m - m - log Γ(k + 1) has the derivatives log m - digamma(k + 1) and k/m - 1",
     domain=Domain("x > -1, y > 0", lambda k, m: k > -1 and m > 0),
