@@ -258,6 +258,25 @@ def test_outside_its_domain_a_function_has_no_derivative(mode, capsys):
     assert set(derivatives.values()) == {"nan"}
 
 
+@pytest.mark.parametrize("format", ["text", "markdown", "latex", "html", "json"])
+@pytest.mark.parametrize("command", ["table", "explain"])
+def test_a_sweep_to_a_nan_says_that_its_numbers_are_no_derivatives(command, format, capsys):
+    problem = ["log(x1)+x1*x2", "--format", format, "--mode"]
+    for mode in ("forward", "reverse"):
+        for x1, said in (("-3", True), ("3", False)):
+            assert main([command, *problem, mode, f"x1={x1}", "x2=5"]) == 0
+            assert ("y is nan: it has no derivative here" in capsys.readouterr().out) is said
+
+
+def test_outside_the_domain_there_is_nothing_to_check(capsys):
+    assert main(["check", "log(x)", "x=-3"]) == 0
+    answer = capsys.readouterr().out
+    assert "y is nan: it has no derivative here" in answer
+    assert "kink" not in answer
+    assert main(["check", "log(x)", "x=-3", "--format", "json"]) == 0
+    assert "y is nan" in json.loads(capsys.readouterr().out)["verdict"]
+
+
 def test_of_several_results_those_that_are_nan_have_no_derivative(tmp_path, capsys):
     model = tmp_path / "model.py"
     model.write_text("import numpy as np\ndef f(x):\n    return np.log(x)\n")

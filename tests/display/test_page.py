@@ -271,6 +271,17 @@ def test_a_nan_is_explained_where_it_arises(tab, tmp_path):
     assert tab.inner_text(".why") == "nan comes from v1."
 
 
+def test_the_page_says_that_a_nan_has_no_derivative(tab, tmp_path):
+    open_page(tab, tmp_path, "log(x) * y", 1.0, 2.0)
+    phase(tab, "reverse")
+    said = "it has no derivative here"
+    assert said not in tab.inner_text(".outcome")
+    box = tab.locator(".sliders input[type=number]").first
+    box.fill("-1")
+    box.press("Enter")
+    assert said in tab.inner_text(".outcome")
+
+
 def test_a_nan_of_a_sweep_is_explained_by_its_factors(tab, tmp_path):
     open_page(tab, tmp_path, "sqrt(x) * 0", 1.0)
     box = tab.locator(".sliders input[type=number]")

@@ -88,8 +88,9 @@ FORMULA is one such as "log(x1) + x1*x2 - sin(x2)", or several lines, as in
 imported; or - to read a formula from standard input. Then a value for each
 variable: x1=2 x2=pi/2.
 
-Outside the domain of a function a warning is written, and the derivative of
-what is nan is nan; with --strict it is an error.
+Outside the domain of a function a warning is written. Where the result is nan,
+grad answers nan, and a sweep says that its numbers are no derivatives; with
+--strict it is an error.
 
 exit codes: 0 done; 1 derivatives disagree, or a function or a file failed, or
             with --strict a domain was left; 2 the input cannot be used
