@@ -81,6 +81,7 @@ def test_every_fault_is_named(name):
     report = grade(learn.bugs.load(name))
     assert report.mistakes == (BUGS[name].hint,)
     assert all(finding.certain for finding in report.findings)
+    assert report.unexplained == ()
     assert BUGS[name].hint in str(report)
 
 
@@ -251,6 +252,36 @@ def test_reports_are_written_in_every_format():
     assert "http" not in page.replace("http://www.w3.org", "")
     with pytest.raises(ArgumentError, match="not 'pdf'"):
         report.to("pdf")
+
+
+def load_text(source):
+    namespace = {"__name__": "mine"}
+    exec(source, namespace)
+    return namespace
+
+
+def test_a_failing_graph_has_the_diagnosis_that_explains_it():
+    report = grade(learn.bugs.load("sign_of_div", "sign_of_cos"))
+    suite = ElementTree.fromstring(report.to("junit"))
+    failures = {test.get("name"): test.findtext("failure") for test in suite if len(test)}
+    division, cosine = MISTAKES["division_sign"].says, MISTAKES["cosine_sign"].says
+    for name, text in failures.items():
+        assert (division in text) == ("/" in name)
+        assert (cosine in text) == ("cos" in name)
+    assert report.unexplained == ()
+
+
+def test_graphs_that_fail_for_no_known_reason_are_shown_beside_a_known_one():
+    source = learn.bugs.source("sign_of_div").replace("math.exp(value_of(x))", "3.25")
+    report = grade(load_text(source))
+    assert "division_sign" in report.mistakes
+    rest = report.unexplained
+    assert rest
+    assert all("exp" in run.case.graph.operations for run in rest)
+    assert [step[1] for step in rest[0].case.graph.steps] == ["exp"]
+    for text in (str(report), report.to("html")):
+        assert "in a way that this does not explain" in text
+    assert json.loads(report.to("json"))["unexplained"]
 
 
 # The learner's code cannot do harm. ---------------------------------------------------------------
