@@ -20,7 +20,7 @@ from simpleautodiff.learn.grading.diagnosis import (
     explain,
 )
 from simpleautodiff.learn.grading.grade_report import Finding, Report, name_numbers
-from simpleautodiff.learn.grading.mistakes import LIMIT, MISTAKES
+from simpleautodiff.learn.grading.mistakes import LIMIT, MISTAKES, blame_operation
 from simpleautodiff.learn.grading.model import FAULTS, VARIANTS
 from simpleautodiff.learn.grading.processes import Runner, start_runner
 from simpleautodiff.learn.grading.shrinking import shrink
@@ -96,7 +96,8 @@ def grade(
         findings = [*_find_missing(runner.abilities, needs, cases, skipped)]
         differences = _find_differences(runs) if runner.abilities["numbers"] else []
         findings += differences or _find(runs, memory)
-        findings = _assign_cases(runs, _shrink_unknown(runner, findings))
+        findings = [_name_operation(found, runs) for found in _shrink_unknown(runner, findings)]
+        findings = _assign_cases(runs, findings)
     finally:
         runner.close()
     return Report(name, runner.abilities, tuple(runs), tuple(findings), task, tuple(skipped))
@@ -364,6 +365,8 @@ def _assign_cases(runs: list[CaseRun], findings: list[Finding]) -> list[Finding]
         elif not blamed:  # the model cannot tell
             far = [fault for fault in faults if run.case.length or fault in COUNTS_PATHS]
             blamed = [VARIANTS.get(fault, fault) for fault in far]
+        operations = run.case.graph.operations
+        blamed = blamed or [f.mistake.name for f in findings if f.operation in operations]
         for name in blamed or rest:
             cases[name].add(run.case.name)
     return [replace(found, cases=frozenset(cases[found.mistake.name])) for found in findings]
@@ -387,3 +390,29 @@ def _shrink_unknown(runner: Runner, findings: list[Finding]) -> list[Finding]:
         return Finding(finding.mistake, again[0] if again else run, finding.certain)
 
     return [shrunk(finding) for finding in findings]
+
+
+def _name_operation(finding: Finding, runs: list[CaseRun]) -> Finding:
+    """Name the operation that is wrong by itself, where another one by itself is right."""
+    run = finding.run
+    if finding.mistake.name != "unknown" or run is None or len(run.case.graph.steps) != 1:
+        return finding
+    operation = run.case.graph.steps[0][1]
+    alone = [other for other in [*runs, run] if _is_alone(other)]
+    wrong = {other.case.graph.steps[0][1] for other in alone if not other.ok}
+    right = {other.case.graph.steps[0][1] for other in alone if other.ok}
+    if operation not in wrong or right <= wrong:
+        return finding
+    mistake = blame_operation(operation, value=not agree(run.found[:1], run.right[:1]))
+    return replace(finding, mistake=mistake, certain=True, operation=operation)
+
+
+def _is_alone(run: CaseRun) -> bool:
+    """Tell whether a run is one sweep through one operation on different inputs."""
+    graph = run.case.graph
+    plain = run.numbers and run.case.way == "once" and not (run.case.kink or run.case.length)
+    if not plain or len(graph.steps) != 1:
+        return False
+    _, operation, args = graph.steps[0]
+    inputs = args[:1] if operation == "pow" else args
+    return set(inputs) <= set(graph.names) and len(set(inputs)) == len(inputs)

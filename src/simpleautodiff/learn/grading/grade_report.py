@@ -32,6 +32,7 @@ class Finding:
     certain: bool = True
     detail: str = ""
     others: tuple[str, ...] = ()  # what would give the same numbers
+    operation: str = ""  # the one that is wrong, where it is one alone
     cases: frozenset[str] = frozenset()  # the names of the graphs that fail because of it
 
 
@@ -266,15 +267,16 @@ def write_rest(report: Report) -> str:
 
 
 def write_end(report: Report) -> str:
-    """Say that nothing is wrong, and what could not be asked."""
-    if report.findings:
+    """Say that nothing is wrong, or only limits were met, and what could not be asked."""
+    if report.wrong:
         return ""
     known = {*report.abilities["operations"], "constant"}
     lacks = sorted({op for case in report.skipped for op in case.graph.operations} - known)
     count = len(report.skipped)
     because = f": it has no {', '.join(lacks)}" if lacks else ""
     left_out = f" {count} {'graph was' if count == 1 else 'graphs were'} not asked{because}."
-    return f"Nothing is wrong.{left_out if count else ''}"
+    passed = "It passes: a limit is no mistake." if report.findings else "Nothing is wrong."
+    return f"{passed}{left_out if count else ''}"
 
 
 def to_dict(report: Report) -> dict[str, Any]:
