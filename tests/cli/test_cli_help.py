@@ -44,6 +44,26 @@ def test_functions_lists_what_can_be_written(capsys):
     assert main(["functions", "nothing like it"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [  # the order of the arguments is SciPy's
+        ("atan2", "atan2(y, x)   the angle of (x, y) turns by (x dy - y dx)/(x² + y²)"),
+        ("gammainc", "gammainc(a, x)   it is the integral of t^(a-1) exp(-t)/Γ(a) from 0 to x"),
+        ("betaincinv", "betaincinv(a, b, p)   from I(a, b, v) = p follows dv"),
+        ("binom", "binom(n, k)   the binomial coefficient is Γ(n + 1)/(Γ(k + 1) Γ(n - k + 1))"),
+    ],
+)
+def test_functions_have_the_letters_of_what_is_said_about_them(name, line, capsys):
+    assert main(["functions", name]) == 0
+    assert capsys.readouterr().out.startswith(line)
+
+
+def test_a_domain_that_functions_share_has_the_letters_of_each(capsys):
+    for name, domain in (("gammainc", "a > 0, x > 0"), ("betaincinv", "a > 0, b > 0, 0 < p < 1")):
+        assert main(["functions", name]) == 0
+        assert capsys.readouterr().out.endswith(f"; {domain}\n")
+
+
 def complete_in_bash(script, words, place):
     quoted = " ".join(f"'{word}'" for word in words)
     run = f"COMP_WORDS=({quoted}); COMP_CWORD={place}; _simpleautodiff; echo ${{COMPREPLY[@]}}"
