@@ -642,6 +642,59 @@ def test_an_arrow_key_waits_for_the_answer(tab, tmp_path):
     assert tab.evaluate("() => document.activeElement.ariaLabel") == "Your prediction"
 
 
+def test_the_field_has_the_focus_whenever_something_is_asked(tab, tmp_path):
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    tab.click("text=Predict")
+    focus = "() => document.activeElement.ariaLabel"
+    assert tab.evaluate(focus) == "Your prediction"
+    phase(tab, "reverse")
+    assert tab.evaluate(focus) == "Your prediction"
+    tab.click("[aria-label='To the end']")
+    tab.click("[aria-label='Back one step']")
+    assert tab.evaluate(focus) == "Your prediction"
+    tab.locator(".sliders input[type=number]").first.fill("3")
+    tab.keyboard.press("Enter")
+    assert tab.evaluate(focus) == "x1"  # the same question takes it from nobody
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("text", ["inf", "∞", "Infinity"])
+def test_an_infinite_number_is_predicted(tab, tmp_path, text, sign):
+    with pytest.warns(RuntimeWarning):
+        open_page(tab, tmp_path, "x / 0 + x", 1.0 * sign)
+    tab.keyboard.press("p")
+    assert predict(tab, "5") == "Not this: look at the formula of the row again."
+    assert predict(tab, f"{'' if sign < 0 else '−'}{text}") == "The sign is wrong."
+    assert predict(tab, f"{'−' if sign < 0 else ''}{text}") == "Right."
+
+
+def test_prediction_begins_at_the_first_number_that_is_computed(tab, tmp_path):
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    tab.keyboard.press("p")
+    assert where(tab) == ["values", 2]
+    assert predict(tab, "0.693") == "Right."  # log 2
+
+
+def test_prediction_says_why_nothing_is_asked(tab, tmp_path):
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    phase(tab, "order")
+    tab.keyboard.press("p")
+    assert "no number is computed" in tab.inner_text(".predict")
+    phase(tab, "values")
+    tab.click("[aria-label='To the start']")
+    assert "an input" in tab.inner_text(".predict")
+    tab.click("[aria-label='To the end']")
+    assert "at its end" in tab.inner_text(".predict")
+
+
+def test_a_box_shows_no_false_digits(tab, tmp_path):
+    open_page(tab, tmp_path, "x * -123456.789", 1.0)
+    phase(tab, "reverse")
+    tab.keyboard.press("End")
+    shown = tab.locator("g.node.input .derivative").text_content()
+    assert shown == "−1.235e+05"
+
+
 # --- for everyone -----------------------------------------------------------------------------
 
 
