@@ -588,6 +588,88 @@ def test_in_a_notebook_the_elements_of_an_array_have_sliders(tab, tmp_path):
     )
 
 
+LONG = "alpha_long_name * 123456.789 + log(beta_other_name_too)"
+OVERLAPS = """() => [...document.querySelectorAll(".table tr")].some((row) => {
+    const cells = [...row.children].map((cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        const { left, right, width } = range.getBoundingClientRect();
+        const cuts = getComputedStyle(cell).overflow === "hidden";
+        return { left, width, right: cuts ? Math.min(right, cell.getBoundingClientRect().right) : right };
+    }).filter((box) => box.width);
+    return cells.some((box, i) => i && box.left < cells[i - 1].right);
+})"""
+BROKEN = r"""() => {
+    const walk = document.createTreeWalker(document.querySelector(".table"), 4);
+    const broken = [];
+    while (walk.nextNode()) {
+        for (const number of walk.currentNode.data.matchAll(/[\d.]+(e.\d+)?/g)) {
+            const range = document.createRange();
+            range.setStart(walk.currentNode, number.index);
+            range.setEnd(walk.currentNode, number.index + number[0].length);
+            if (range.getClientRects().length > 1) broken.push(number[0]);
+        }
+    }
+    return broken;
+}"""
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_numbers_are_not_broken_and_columns_stand_beside_each_other(tab, tmp_path, width):
+    tab.set_viewport_size({"width": width, "height": 740})
+    open_page(tab, tmp_path, LONG, 2.0, 123456.789)
+    for name in PHASES:
+        phase(tab, name)
+        tab.keyboard.press("End")
+        assert tab.evaluate(BROKEN) == []
+        assert not tab.evaluate(OVERLAPS)
+
+
+def test_long_names_stay_in_their_boxes_and_beside_their_sliders(tab, tmp_path):
+    open_page(tab, tmp_path, LONG, 2.0, 123456.789)
+    inside = """() => [...document.querySelectorAll("g.node")].every((node) => {
+        const [frame, name] = [node.querySelector("rect"), node.querySelector(".name")];
+        return name.getBoundingClientRect().right <= frame.getBoundingClientRect().right;
+    })"""
+    assert tab.evaluate(inside)
+    apart = """() => [...document.querySelectorAll(".sliders label")].every((label) => {
+        const [name, range] = [...label.children].map((part) => part.getBoundingClientRect());
+        return name.right <= range.left || name.bottom <= range.top;
+    })"""
+    assert tab.evaluate(apart)
+    shows = "(box) => box.scrollWidth <= box.clientWidth"
+    assert tab.locator(".sliders input[type=number]").last.evaluate(shows)
+
+
+def test_a_long_heading_scrolls_and_the_page_does_not(tab, tmp_path):
+    tab.set_viewport_size({"width": 360, "height": 740})
+    numbers = map(float, range(1, 10))
+    open_page(tab, tmp_path, "a*b+c*d+sin(p)*f-g/h+log(q)", *numbers)
+    assert tab.evaluate("() => document.documentElement.scrollWidth") == 360
+    reaches = "(h1) => (h1.scrollLeft = 9999, h1.lastChild.getBoundingClientRect().right)"
+    assert tab.locator("h1").evaluate(reaches) <= 360
+
+
+CUT = """() => [...document.querySelectorAll("td, tbody th")].filter(
+    (cell) => cell.checkVisibility() && cell.scrollWidth > cell.clientWidth)"""
+
+
+def test_a_cell_of_arrays_that_is_cut_has_a_title_and_on_paper_none_is(tab, tmp_path):
+    def f(weights_of_the_layer, x):
+        return np.sum(np.tanh(weights_of_the_layer @ x) ** 2)
+
+    open_page(tab, tmp_path, f, np.arange(12.0).reshape(3, 4) / 7, np.ones(4))
+    for name in PHASES:
+        phase(tab, name)
+        tab.keyboard.press("End")
+        titles = tab.evaluate(f"{CUT.replace('() =>', '() => (')}).map((cell) => cell.title)")
+        assert all(titles)
+    assert titles
+    tab.emulate_media(media="print")
+    tab.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
+    assert tab.evaluate(f"{CUT.replace('() =>', '() => (')}).length") == 0
+
+
 # --- predicted --------------------------------------------------------------------------------
 
 
