@@ -208,9 +208,8 @@ def _exercise(options: argparse.Namespace) -> None:
     if options.wrt:
         problem.index(options.wrt)
     values = [_make_exact(v) if isinstance(v, float) else v for v in problem.values]
-    about = [subject.strip() for subject in options.about.split(",")]
     settings = {"wrt": options.wrt or "", "seed": options.seed, "names": problem.names}
-    sheet = exercise(problem.function, *values, about=about, **settings)
+    sheet = exercise(problem.function, *values, about=options.about, **settings)
     if options.quiz:
         sheet.quiz()
     else:
