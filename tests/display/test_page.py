@@ -595,7 +595,8 @@ OVERLAPS = """() => [...document.querySelectorAll(".table tr")].some((row) => {
         range.selectNodeContents(cell);
         const { left, right, width } = range.getBoundingClientRect();
         const cuts = getComputedStyle(cell).overflow === "hidden";
-        return { left, width, right: cuts ? Math.min(right, cell.getBoundingClientRect().right) : right };
+        const most = cuts ? cell.getBoundingClientRect().right : Infinity;
+        return { left, width, right: Math.min(right, most) };
     }).filter((box) => box.width);
     return cells.some((box, i) => i && box.left < cells[i - 1].right);
 })"""
@@ -639,6 +640,13 @@ def test_long_names_stay_in_their_boxes_and_beside_their_sliders(tab, tmp_path):
     assert tab.evaluate(apart)
     shows = "(box) => box.scrollWidth <= box.clientWidth"
     assert tab.locator(".sliders input[type=number]").last.evaluate(shows)
+
+
+def test_a_minus_is_one_in_the_result_and_in_the_heading(tab, tmp_path):
+    open_page(tab, tmp_path, "x - 1e-120 - 3", 2.0)
+    tab.keyboard.press("End")
+    assert tab.inner_text(".outcome").endswith("= −1")
+    assert "1e−120" in tab.locator("h1").text_content()
 
 
 def test_a_long_heading_scrolls_and_the_page_does_not(tab, tmp_path):
