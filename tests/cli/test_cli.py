@@ -591,3 +591,19 @@ def test_the_command_line_helps(capsys):
             main([option])
         assert stop.value.code == 0
     assert "simpleautodiff" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["x", "x=3,5"], "the decimal point is a dot: x=3.5"),
+        (["x**2", "x", "=", "3"], "write x=3, without spaces"),
+        (["x**2", "x=", "3"], "write x=3, without spaces"),
+        (["x**2", "x", "=3"], "write x=3, without spaces"),
+        (["sin^2(x)", "x=1"], "write sin(x)**2"),
+        (["2*sin^2(x*(x+1))", "x=1"], "write sin(...)**2"),
+    ],
+)
+def test_a_value_or_a_power_that_is_written_otherwise_gets_a_hint(arguments, hint, capsys):
+    assert main(["grad", *arguments]) == 2
+    assert hint in capsys.readouterr().err
