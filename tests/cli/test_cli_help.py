@@ -31,6 +31,41 @@ def test_help_is_a_command(capsys):
     assert "there is no command 'tabel'; did you mean table?" in written.err
 
 
+@pytest.mark.parametrize(
+    ("word", "command"),
+    [("figure", "graph"), ("plot", "graph"), ("compare", "check"), ("derivative", "grad")],
+)
+def test_a_word_that_is_no_command_is_answered_by_the_one_it_means(word, command, capsys):
+    for arguments in ([word, "x**2", "x=2"], ["help", word]):
+        code, written = help_of(arguments, capsys)
+        assert code == 2
+        assert f"there is no command '{word}'; did you mean {command}?" in written.err
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_help_is_as_wide_as_the_terminal(columns, capsys, monkeypatch):
+    wide = [help_of(["help", *word], capsys)[1].out for word in ([], ["grade"], ["grad"])]
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for word, before in zip(([], ["grade"], ["grad"]), wide, strict=True):
+        text = help_of(["help", *word], capsys)[1].out
+        assert max(map(len, text.splitlines())) <= columns
+        assert text.split() == before.split()
+
+
+def test_functions_obeys_columns_without_a_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["functions"]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
+
+
+def test_the_rows_of_a_table_that_is_too_wide_look_alike(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    assert main(["table", "log(x1)*x2", "x1=2", "x2=5", "--mode", "forward"]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if "─" not in line]
+    assert rows[0] == "ẋ1 = ∂x1/∂x1 = 1"
+    assert not any("  " in row.strip() for row in rows)
+
+
 def test_functions_lists_what_can_be_written(capsys):
     assert main(["functions"]) == 0
     out = capsys.readouterr().out
