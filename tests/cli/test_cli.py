@@ -21,6 +21,7 @@ from simpleautodiff.cli.options import COMMANDS
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "command-line.md"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(pathlib.Path(ad.__file__).parent.parent)}
+ENVIRONMENT.pop("COLUMNS", None)  # pytest's workers have it
 EXAMPLE = ["log(x1) + x1*x2 - sin(x2)", "x1=2", "x2=5"]
 MODEL = """
 import numpy as np
@@ -489,6 +490,14 @@ def test_no_line_wraps_on_a_terminal_and_nothing_is_lost(columns):
     assert max(lengths) <= columns
     piped = subprocess.run(command(*arguments), capture_output=True, text=True, check=True).stdout
     assert "".join(shown.replace("─", "").split()) == "".join(piped.replace("─", "").split())
+
+
+def test_the_rows_of_a_table_that_is_too_wide_look_alike():
+    problem = "log(x1)*x2", "x1=2", "x2=5", "--mode", "forward"
+    shown = on_a_terminal("table", *problem, NO_COLOR="1", COLUMNS="50")
+    rows = [line.strip() for line in shown.splitlines() if "─" not in line]
+    assert rows[0] == "ẋ1 = ∂x1/∂x1 = 1"
+    assert not any("  " in row for row in rows)
 
 
 def test_a_narrow_terminal_has_the_arrows_of_a_graph_as_a_list():

@@ -58,14 +58,6 @@ def test_functions_obeys_columns_without_a_terminal(capsys, monkeypatch):
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
 
 
-def test_the_rows_of_a_table_that_is_too_wide_look_alike(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "50")
-    assert main(["table", "log(x1)*x2", "x1=2", "x2=5", "--mode", "forward"]) == 0
-    rows = [line for line in capsys.readouterr().out.splitlines() if "─" not in line]
-    assert rows[0] == "ẋ1 = ∂x1/∂x1 = 1"
-    assert not any("  " in row.strip() for row in rows)
-
-
 def test_functions_lists_what_can_be_written(capsys):
     assert main(["functions"]) == 0
     out = capsys.readouterr().out

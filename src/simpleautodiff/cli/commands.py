@@ -238,7 +238,7 @@ def _cache(options: argparse.Namespace) -> None:
 
 
 def _functions(options: argparse.Namespace) -> None:
-    write_output.write(list_functions(options.word), fit=True)
+    write_output.write(list_functions(options.word), fit=True, prose=True)
 
 
 def _completion(options: argparse.Namespace) -> None:

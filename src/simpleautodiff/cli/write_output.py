@@ -15,10 +15,10 @@ from typing import TextIO
 BOLD, RED, PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 
 
-def write(text: str, output: str | None = None, *, fit: bool = False) -> None:
+def write(text: str, output: str | None = None, *, fit: bool = False, prose: bool = False) -> None:
     """Write to a file, or to standard output; `fit` breaks lines that a terminal would wrap.
 
-    Where there is no terminal, it breaks them if COLUMNS says how wide it would be.
+    What is `prose` is broken also where there is no terminal, if COLUMNS says how wide it is to be.
     """
     text = text.rstrip("\n")
     if output and output != "-":
@@ -26,7 +26,7 @@ def write(text: str, output: str | None = None, *, fit: bool = False) -> None:
         return
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    if fit and (sys.stdout.isatty() or "COLUMNS" in os.environ):
+    if (fit and sys.stdout.isatty()) or (prose and "COLUMNS" in os.environ):
         text = fit_lines(text, terminal_width())
     print(text, flush=True)
 
