@@ -21,6 +21,7 @@ from simpleautodiff.cli.options import COMMANDS
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "command-line.md"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(pathlib.Path(ad.__file__).parent.parent)}
+ENVIRONMENT.pop("COLUMNS", None)  # pytest's workers have it
 EXAMPLE = ["log(x1) + x1*x2 - sin(x2)", "x1=2", "x2=5"]
 MODEL = """
 import numpy as np
@@ -258,6 +259,25 @@ def test_outside_its_domain_a_function_has_no_derivative(mode, capsys):
     assert set(derivatives.values()) == {"nan"}
 
 
+@pytest.mark.parametrize("format", ["text", "markdown", "latex", "html", "json"])
+@pytest.mark.parametrize("command", ["table", "explain"])
+def test_a_sweep_to_a_nan_says_that_its_numbers_are_no_derivatives(command, format, capsys):
+    problem = ["log(x1)+x1*x2", "--format", format, "--mode"]
+    for mode in ("forward", "reverse"):
+        for x1, said in (("-3", True), ("3", False)):
+            assert main([command, *problem, mode, f"x1={x1}", "x2=5"]) == 0
+            assert ("y is nan: it has no derivative here" in capsys.readouterr().out) is said
+
+
+def test_outside_the_domain_there_is_nothing_to_check(capsys):
+    assert main(["check", "log(x)", "x=-3"]) == 0
+    answer = capsys.readouterr().out
+    assert "y is nan: it has no derivative here" in answer
+    assert "kink" not in answer
+    assert main(["check", "log(x)", "x=-3", "--format", "json"]) == 0
+    assert "y is nan" in json.loads(capsys.readouterr().out)["verdict"]
+
+
 def test_of_several_results_those_that_are_nan_have_no_derivative(tmp_path, capsys):
     model = tmp_path / "model.py"
     model.write_text("import numpy as np\ndef f(x):\n    return np.log(x)\n")
@@ -472,6 +492,14 @@ def test_no_line_wraps_on_a_terminal_and_nothing_is_lost(columns):
     assert "".join(shown.replace("─", "").split()) == "".join(piped.replace("─", "").split())
 
 
+def test_the_rows_of_a_table_that_is_too_wide_look_alike():
+    problem = "log(x1)*x2", "x1=2", "x2=5", "--mode", "forward"
+    shown = on_a_terminal("table", *problem, NO_COLOR="1", COLUMNS="50")
+    rows = [line.strip() for line in shown.splitlines() if "─" not in line]
+    assert rows[0] == "ẋ1 = ∂x1/∂x1 = 1"
+    assert not any("  " in row for row in rows)
+
+
 def test_a_narrow_terminal_has_the_arrows_of_a_graph_as_a_list():
     formula = "sin(x*y) + cos(x*y) * exp(sin(x*y))"
     arguments = "graph", formula, "x=1", "y=2"
@@ -572,3 +600,19 @@ def test_the_command_line_helps(capsys):
             main([option])
         assert stop.value.code == 0
     assert "simpleautodiff" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["x", "x=3,5"], "the decimal point is a dot: x=3.5"),
+        (["x**2", "x", "=", "3"], "write x=3, without spaces"),
+        (["x**2", "x=", "3"], "write x=3, without spaces"),
+        (["x**2", "x", "=3"], "write x=3, without spaces"),
+        (["sin^2(x)", "x=1"], "write sin(x)**2"),
+        (["2*sin^2(x*(x+1))", "x=1"], "write sin(...)**2"),
+    ],
+)
+def test_a_value_or_a_power_that_is_written_otherwise_gets_a_hint(arguments, hint, capsys):
+    assert main(["grad", *arguments]) == 2
+    assert hint in capsys.readouterr().err

@@ -31,6 +31,33 @@ def test_help_is_a_command(capsys):
     assert "there is no command 'tabel'; did you mean table?" in written.err
 
 
+@pytest.mark.parametrize(
+    ("word", "command"),
+    [("figure", "graph"), ("plot", "graph"), ("compare", "check"), ("derivative", "grad")],
+)
+def test_a_word_that_is_no_command_is_answered_by_the_one_it_means(word, command, capsys):
+    for arguments in ([word, "x**2", "x=2"], ["help", word]):
+        code, written = help_of(arguments, capsys)
+        assert code == 2
+        assert f"there is no command '{word}'; did you mean {command}?" in written.err
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_help_is_as_wide_as_the_terminal(columns, capsys, monkeypatch):
+    wide = [help_of(["help", *word], capsys)[1].out for word in ([], ["grade"], ["grad"])]
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for word, before in zip(([], ["grade"], ["grad"]), wide, strict=True):
+        text = help_of(["help", *word], capsys)[1].out
+        assert max(map(len, text.splitlines())) <= columns
+        assert text.split() == before.split()
+
+
+def test_functions_obeys_columns_without_a_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["functions"]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
+
+
 def test_functions_lists_what_can_be_written(capsys):
     assert main(["functions"]) == 0
     out = capsys.readouterr().out
@@ -42,6 +69,26 @@ def test_functions_lists_what_can_be_written(capsys):
     (line,) = capsys.readouterr().out.splitlines()
     assert line.endswith("-1 ≤ x ≤ 1; also arcsin")
     assert main(["functions", "nothing like it"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [  # the order of the arguments is SciPy's
+        ("atan2", "atan2(y, x)   the angle of (x, y) turns by (x dy - y dx)/(x² + y²)"),
+        ("gammainc", "gammainc(a, x)   it is the integral of t^(a-1) exp(-t)/Γ(a) from 0 to x"),
+        ("betaincinv", "betaincinv(a, b, p)   from I(a, b, v) = p follows dv"),
+        ("binom", "binom(n, k)   the binomial coefficient is Γ(n + 1)/(Γ(k + 1) Γ(n - k + 1))"),
+    ],
+)
+def test_functions_have_the_letters_of_what_is_said_about_them(name, line, capsys):
+    assert main(["functions", name]) == 0
+    assert capsys.readouterr().out.startswith(line)
+
+
+def test_a_domain_that_functions_share_has_the_letters_of_each(capsys):
+    for name, domain in (("gammainc", "a > 0, x > 0"), ("betaincinv", "a > 0, b > 0, 0 < p < 1")):
+        assert main(["functions", name]) == 0
+        assert capsys.readouterr().out.endswith(f"; {domain}\n")
 
 
 def complete_in_bash(script, words, place):

@@ -958,3 +958,12 @@ def test_linear_maps_have_no_address_on_the_page(tmp_path):
     matrix = np.ones((2, 2))
     page = ad.explore(lambda x: np.sum(matrix @ x), np.ones(2), path=tmp_path / "page.html")
     assert "object at 0x" not in page.read_text()
+
+
+def test_a_page_is_not_written_into_a_file_of_another_kind(tmp_path):
+    for name in ("a.svg", "a.pdf"):
+        with pytest.raises(ad.ArgumentError, match=rf"ends in \.html, not as {name} does"):
+            ad.explore(FORMULA, 2, 5, path=tmp_path / name)
+        assert not (tmp_path / name).exists()
+    for name in ("a.HTML", "a.htm", "a"):
+        assert ad.explore(FORMULA, 2, 5, path=tmp_path / name).exists()

@@ -678,3 +678,13 @@ def test_page_and_figures_have_one_colour_for_each_sweep():
         light, dark = re.findall(rf"--{sweep}: (#\w+);", style)[:2]
         assert re.search(rf"{tone}[^}}]*{light}", drawn), tone
         assert re.search(rf"{tone}[^}}]*{dark}", drawn), tone
+
+
+def test_a_function_in_place_of_a_program_is_refused_also_if_show_has_its_name():
+    for options in ({}, {"show": "values"}, {"show": "gradient"}):
+        with pytest.raises(ad.ArgumentError, match="figure shows one run of f: write figure"):
+            ad.figure(lambda x, y: x * y, 1.0, 2.0, **options)
+    program = ad.trace(lambda x: ad.sin(x), 1.0)
+    assert str(ad.figure(program, show="plain")) == str(ad.figure(program, "plain"))
+    with pytest.raises(ad.ArgumentError, match="say the rest by name"):
+        ad.figure(program, "plain", show="plain")

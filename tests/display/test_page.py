@@ -271,6 +271,17 @@ def test_a_nan_is_explained_where_it_arises(tab, tmp_path):
     assert tab.inner_text(".why") == "nan comes from v1."
 
 
+def test_the_page_says_that_a_nan_has_no_derivative(tab, tmp_path):
+    open_page(tab, tmp_path, "log(x) * y", 1.0, 2.0)
+    phase(tab, "reverse")
+    said = "it has no derivative here"
+    assert said not in tab.inner_text(".outcome")
+    box = tab.locator(".sliders input[type=number]").first
+    box.fill("-1")
+    box.press("Enter")
+    assert said in tab.inner_text(".outcome")
+
+
 def test_a_nan_of_a_sweep_is_explained_by_its_factors(tab, tmp_path):
     open_page(tab, tmp_path, "sqrt(x) * 0", 1.0)
     box = tab.locator(".sliders input[type=number]")
@@ -577,6 +588,96 @@ def test_in_a_notebook_the_elements_of_an_array_have_sliders(tab, tmp_path):
     )
 
 
+LONG = "alpha_long_name * 123456.789 + log(beta_other_name_too)"
+OVERLAPS = """() => [...document.querySelectorAll(".table tr")].some((row) => {
+    const cells = [...row.children].map((cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        const { left, right, width } = range.getBoundingClientRect();
+        const cuts = getComputedStyle(cell).overflow === "hidden";
+        const most = cuts ? cell.getBoundingClientRect().right : Infinity;
+        return { left, width, right: Math.min(right, most) };
+    }).filter((box) => box.width);
+    return cells.some((box, i) => i && box.left < cells[i - 1].right);
+})"""
+BROKEN = r"""() => {
+    const walk = document.createTreeWalker(document.querySelector(".table"), 4);
+    const broken = [];
+    while (walk.nextNode()) {
+        for (const number of walk.currentNode.data.matchAll(/[\d.]+(e.\d+)?/g)) {
+            const range = document.createRange();
+            range.setStart(walk.currentNode, number.index);
+            range.setEnd(walk.currentNode, number.index + number[0].length);
+            if (range.getClientRects().length > 1) broken.push(number[0]);
+        }
+    }
+    return broken;
+}"""
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_numbers_are_not_broken_and_columns_stand_beside_each_other(tab, tmp_path, width):
+    tab.set_viewport_size({"width": width, "height": 740})
+    open_page(tab, tmp_path, LONG, 2.0, 123456.789)
+    for name in PHASES:
+        phase(tab, name)
+        tab.keyboard.press("End")
+        assert tab.evaluate(BROKEN) == []
+        assert not tab.evaluate(OVERLAPS)
+
+
+def test_long_names_stay_in_their_boxes_and_beside_their_sliders(tab, tmp_path):
+    open_page(tab, tmp_path, LONG, 2.0, 123456.789)
+    inside = """() => [...document.querySelectorAll("g.node")].every((node) => {
+        const [frame, name] = [node.querySelector("rect"), node.querySelector(".name")];
+        return name.getBoundingClientRect().right <= frame.getBoundingClientRect().right;
+    })"""
+    assert tab.evaluate(inside)
+    apart = """() => [...document.querySelectorAll(".sliders label")].every((label) => {
+        const [name, range] = [...label.children].map((part) => part.getBoundingClientRect());
+        return name.right <= range.left || name.bottom <= range.top;
+    })"""
+    assert tab.evaluate(apart)
+    shows = "(box) => box.scrollWidth <= box.clientWidth"
+    assert tab.locator(".sliders input[type=number]").last.evaluate(shows)
+
+
+def test_a_minus_is_one_in_the_result_and_in_the_heading(tab, tmp_path):
+    open_page(tab, tmp_path, "x - 1e-120 - 3", 2.0)
+    tab.keyboard.press("End")
+    assert tab.inner_text(".outcome").endswith("= −1")
+    assert "1e−120" in tab.locator("h1").text_content()
+
+
+def test_a_long_heading_scrolls_and_the_page_does_not(tab, tmp_path):
+    tab.set_viewport_size({"width": 360, "height": 740})
+    numbers = map(float, range(1, 10))
+    open_page(tab, tmp_path, "a*b+c*d+sin(p)*f-g/h+log(q)", *numbers)
+    assert tab.evaluate("() => document.documentElement.scrollWidth") == 360
+    reaches = "(h1) => (h1.scrollLeft = 9999, h1.lastChild.getBoundingClientRect().right)"
+    assert tab.locator("h1").evaluate(reaches) <= 360
+
+
+CUT = """() => [...document.querySelectorAll("td, tbody th")].filter(
+    (cell) => cell.checkVisibility() && cell.scrollWidth > cell.clientWidth)"""
+
+
+def test_a_cell_of_arrays_that_is_cut_has_a_title_and_on_paper_none_is(tab, tmp_path):
+    def f(weights_of_the_layer, x):
+        return np.sum(np.tanh(weights_of_the_layer @ x) ** 2)
+
+    open_page(tab, tmp_path, f, np.arange(12.0).reshape(3, 4) / 7, np.ones(4))
+    for name in PHASES:
+        phase(tab, name)
+        tab.keyboard.press("End")
+        titles = tab.evaluate(f"{CUT.replace('() =>', '() => (')}).map((cell) => cell.title)")
+        assert all(titles)
+    assert titles
+    tab.emulate_media(media="print")
+    tab.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
+    assert tab.evaluate(f"{CUT.replace('() =>', '() => (')}).length") == 0
+
+
 # --- predicted --------------------------------------------------------------------------------
 
 
@@ -629,6 +730,59 @@ def test_an_arrow_key_waits_for_the_answer(tab, tmp_path):
     tab.keyboard.press("ArrowRight")
     assert where(tab) == ["values", 1]
     assert tab.evaluate("() => document.activeElement.ariaLabel") == "Your prediction"
+
+
+def test_the_field_has_the_focus_whenever_something_is_asked(tab, tmp_path):
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    tab.click("text=Predict")
+    focus = "() => document.activeElement.ariaLabel"
+    assert tab.evaluate(focus) == "Your prediction"
+    phase(tab, "reverse")
+    assert tab.evaluate(focus) == "Your prediction"
+    tab.click("[aria-label='To the end']")
+    tab.click("[aria-label='Back one step']")
+    assert tab.evaluate(focus) == "Your prediction"
+    tab.locator(".sliders input[type=number]").first.fill("3")
+    tab.keyboard.press("Enter")
+    assert tab.evaluate(focus) == "x1"  # the same question takes it from nobody
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("text", ["inf", "∞", "Infinity"])
+def test_an_infinite_number_is_predicted(tab, tmp_path, text, sign):
+    with pytest.warns(RuntimeWarning):
+        open_page(tab, tmp_path, "x / 0 + x", 1.0 * sign)
+    tab.keyboard.press("p")
+    assert predict(tab, "5") == "Not this: look at the formula of the row again."
+    assert predict(tab, f"{'' if sign < 0 else '−'}{text}") == "The sign is wrong."
+    assert predict(tab, f"{'−' if sign < 0 else ''}{text}") == "Right."
+
+
+def test_prediction_begins_at_the_first_number_that_is_computed(tab, tmp_path):
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    tab.keyboard.press("p")
+    assert where(tab) == ["values", 2]
+    assert predict(tab, "0.693") == "Right."  # log 2
+
+
+def test_prediction_says_why_nothing_is_asked(tab, tmp_path):
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    phase(tab, "order")
+    tab.keyboard.press("p")
+    assert "no number is computed" in tab.inner_text(".predict")
+    phase(tab, "values")
+    tab.click("[aria-label='To the start']")
+    assert "an input" in tab.inner_text(".predict")
+    tab.click("[aria-label='To the end']")
+    assert "at its end" in tab.inner_text(".predict")
+
+
+def test_a_box_shows_no_false_digits(tab, tmp_path):
+    open_page(tab, tmp_path, "x * -123456.789", 1.0)
+    phase(tab, "reverse")
+    tab.keyboard.press("End")
+    shown = tab.locator("g.node.input .derivative").text_content()
+    assert shown == "−1.235e+05"
 
 
 # --- for everyone -----------------------------------------------------------------------------

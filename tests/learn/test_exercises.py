@@ -244,3 +244,17 @@ def test_numbers_on_the_command_line_are_shown_as_typed(typed, shown, capsys):
 
     assert main(["exercise", "x*x", f"x={typed}", "--answers"]) == 0
     assert f"  x = {shown}\n" in capsys.readouterr().out
+
+
+def test_the_subject_of_an_exercise_can_be_one_string():
+    for text, subjects in (("values", ["values"]), ("values, order", ["values", "order"])):
+        one, same = (learn.exercise("x*y", 2, 5, about=about) for about in (text, subjects))
+        assert str(one) == str(same)
+    with pytest.raises(ArgumentError, match=r"is about values.*got \['value'\]"):
+        learn.exercise("x*y", 2, 5, about="value")
+
+
+def test_a_page_of_exercises_has_minus_signs():
+    page = learn.exercise("x*x - y", 2, -5, about="values").to("html", answers=True)
+    assert "v<sub>1</sub> − y = 9" in page
+    assert "y = −5" in page

@@ -30,6 +30,12 @@ def grade(engine, *args, **options):
     return learn.grade(engine, *args, **{"depth": 1500, "programs": 10, **options})
 
 
+def load_text(source):
+    namespace = {"__name__": "mine"}
+    exec(source, namespace)
+    return namespace
+
+
 # No false alarm. ----------------------------------------------------------------------------------
 
 
@@ -46,6 +52,15 @@ def test_the_library_passes():
     report = grade(ad)
     assert report.mistakes == ()
     assert len(report.cases) > 90
+
+
+def test_an_engine_with_a_limit_is_told_that_it_passes(capsys):
+    engine = str(ENGINES / "value_class.py")
+    assert main(["grade", engine]) == 0
+    answer = capsys.readouterr().out
+    assert "depth (a limit)" in answer
+    assert "It passes" in answer
+    assert "It passes" not in str(grade(learn.bugs.load("sign_of_div")))
 
 
 def test_rung_0_has_the_defects_it_points_at():
@@ -81,6 +96,7 @@ def test_every_fault_is_named(name):
     report = grade(learn.bugs.load(name))
     assert report.mistakes == (BUGS[name].hint,)
     assert all(finding.certain for finding in report.findings)
+    assert report.unexplained == ()
     assert BUGS[name].hint in str(report)
 
 
@@ -228,13 +244,34 @@ def test_the_same_seed_gives_the_same_report():
 
 def test_unknown_mistakes_are_shrunk_to_the_smallest_graph():
     source = learn.rung(3).text.replace("(x, math.cos(value_of(x)))", "(x, 0.9)")
-    namespace = {"__name__": "odd"}
-    exec(source, namespace)
-    report = grade(namespace)
-    assert report.mistakes == ("unknown",)
-    assert not report.findings[0].certain
+    report = grade(load_text(source))
+    assert report.mistakes == ("wrong_rule",)
     run = report.findings[0].run
     assert [step[1] for step in run.case.graph.steps] == ["sin"]
+    assert report.unexplained == ()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "name", "says"),
+    [
+        ("(x, math.cos(value_of(x)))", "(x, 0.9)", "wrong_rule", "The rule of your sin is wrong"),
+        ("make_node(math.sin(value_of(x))", "make_node(0.5", "wrong_value", "value of your sin"),
+        ("make_node(a * b,", "make_node(a * b + 1,", "wrong_value", "value of your multiplication"),
+    ],
+)
+def test_an_operation_that_is_wrong_by_itself_is_named(right, wrong, name, says):
+    report = grade(load_text(learn.rung(3).text.replace(right, wrong)))
+    assert report.mistakes == (name,)
+    assert name in MISTAKES  # as the report of a class needs it
+    assert says in str(report)
+
+
+@pytest.mark.parametrize("number", [3, 4])
+def test_a_sweep_that_forgets_the_adjoint_of_the_node_is_named(number):
+    text = learn.rung(number).text
+    report = grade(load_text(text.replace("bar[node] * dnode_dparent", "dnode_dparent")))
+    assert report.mistakes == ("no_adjoint",)
+    assert all(finding.certain for finding in report.findings)
 
 
 def test_reports_are_written_in_every_format():
@@ -251,6 +288,30 @@ def test_reports_are_written_in_every_format():
     assert "http" not in page.replace("http://www.w3.org", "")
     with pytest.raises(ArgumentError, match="not 'pdf'"):
         report.to("pdf")
+
+
+def test_a_failing_graph_has_the_diagnosis_that_explains_it():
+    report = grade(learn.bugs.load("sign_of_div", "sign_of_cos"))
+    suite = ElementTree.fromstring(report.to("junit"))
+    failures = {test.get("name"): test.findtext("failure") for test in suite if len(test)}
+    division, cosine = MISTAKES["division_sign"].says, MISTAKES["cosine_sign"].says
+    for name, text in failures.items():
+        assert (division in text) == ("/" in name)
+        assert (cosine in text) == ("cos" in name)
+    assert report.unexplained == ()
+
+
+def test_graphs_that_fail_for_no_known_reason_are_shown_beside_a_known_one():
+    source = learn.bugs.source("sign_of_div").replace("math.exp(value_of(x))", "3.25")
+    report = grade(load_text(source))
+    assert "division_sign" in report.mistakes
+    rest = report.unexplained
+    assert rest
+    assert all("exp" in run.case.graph.operations for run in rest)
+    assert [step[1] for step in rest[0].case.graph.steps] == ["exp"]
+    for text in (str(report), report.to("html")):
+        assert "in a way that this does not explain" in text
+    assert json.loads(report.to("json"))["unexplained"]
 
 
 # The learner's code cannot do harm. ---------------------------------------------------------------

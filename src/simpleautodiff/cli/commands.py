@@ -26,6 +26,7 @@ from simpleautodiff.cli.problem import Problem, read_problem
 from simpleautodiff.cli.progress import Progress, show_progress
 from simpleautodiff.cli.site.build import write_site
 from simpleautodiff.compiled.native import disk_cache as cache
+from simpleautodiff.display.notation.missing import write_missing
 from simpleautodiff.errors import CheckError, ConstantError, FormulaError
 from simpleautodiff.program.check_grad import Check, check_grad
 from simpleautodiff.program.written_numbers import use_digits
@@ -113,9 +114,10 @@ def _check(options: argparse.Namespace) -> None:
     problem = _problem(options)
     with Progress("checking"):
         checks = check_grad(problem.function, *problem.values, order=options.order)
+    verdict = _verdict(problem, checks)
     if options.format == "json":
         agreed = [asdict(check) for check in checks]
-        _write(options, _json(problem, order=options.order, checks=agreed))
+        _write(options, _json(problem, order=options.order, checks=agreed, verdict=verdict))
         return
     lines = []
     for number, check in enumerate(checks, 1):
@@ -126,11 +128,14 @@ def _check(options: argparse.Namespace) -> None:
         lines.append(f"  forward       {_digits(check.forward)}")
         lines.append(f"  reverse       {_digits(check.reverse)}")
         lines.append(f"  {check.method:12}  {_digits(check.reference)}{between}")
-    _write(options, "\n".join([*lines, _verdict(checks)]))
+    _write(options, "\n".join([*lines, verdict]))
 
 
-def _verdict(checks: list[Check]) -> str:
-    """Say what agrees; near a kink or a jump, differences show nothing."""
+def _verdict(problem: Problem, checks: list[Check]) -> str:
+    """Say what agrees; outside the domain and near a kink or a jump, differences show nothing."""
+    missing = write_missing({problem.y: problem.function(*problem.values)})
+    if missing:
+        return f"Outside the domain there is nothing to compare. {missing}"
     if all(check.error <= 1e-3 * abs(check.reference) + 1e-9 for check in checks):
         return "They agree."
     return "Forward and reverse mode agree. Differences cannot decide: a kink or a jump is near."
@@ -203,9 +208,8 @@ def _exercise(options: argparse.Namespace) -> None:
     if options.wrt:
         problem.index(options.wrt)
     values = [_make_exact(v) if isinstance(v, float) else v for v in problem.values]
-    about = [subject.strip() for subject in options.about.split(",")]
     settings = {"wrt": options.wrt or "", "seed": options.seed, "names": problem.names}
-    sheet = exercise(problem.function, *values, about=about, **settings)
+    sheet = exercise(problem.function, *values, about=options.about, **settings)
     if options.quiz:
         sheet.quiz()
     else:
@@ -234,7 +238,7 @@ def _cache(options: argparse.Namespace) -> None:
 
 
 def _functions(options: argparse.Namespace) -> None:
-    write_output.write(list_functions(options.word), fit=True)
+    write_output.write(list_functions(options.word), fit=True, prose=True)
 
 
 def _completion(options: argparse.Namespace) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from simpleautodiff.core.primitive import REALS
+import re
+from inspect import signature
+
+from simpleautodiff.core.primitive import REALS, Primitive
+from simpleautodiff.display.notation.explain import letters_of
 from simpleautodiff.errors import FormulaError
 from simpleautodiff.program.formula import ALIASES, CONSTANTS, FORMULA_FUNCTIONS
 from simpleautodiff.rules.row import TABLE
 
-LETTERS = ("x", "y", "z", "w")
+LETTERS = ("x", "y", "z", "w")  # of a function whose rule has none of its own
 OPERATOR_SIGNS = "+ - * / // % **"
 
 
@@ -45,5 +49,13 @@ def _describe(name: str) -> tuple[str, str]:
     row = TABLE[name]
     others = [other for other, own in ALIASES.items() if own == name]
     also = f"; also {', '.join(others)}" if others else ""
-    domain = f"; {row.domain.text}" if row.domain is not REALS else ""
-    return f"{name}({', '.join(LETTERS[: row.arity])})", f"{row.reason}{domain}{also}"
+    letters = letters_of(row)[1:] or list(LETTERS[: row.arity])
+    domain = f"; {_write_domain(row, letters)}" if row.domain is not REALS else ""
+    return f"{name}({', '.join(letters)})", f"{row.reason}{domain}{also}"
+
+
+def _write_domain(row: Primitive, letters: list[str]) -> str:
+    """Write a domain in the letters of a rule: several functions share one, in its own letters."""
+    own = list(signature(row.domain.contains).parameters)
+    meant = dict(zip(own, letters, strict=False))
+    return re.sub(r"[a-z]+", lambda word: meant.get(word[0], word[0]), row.domain.text)

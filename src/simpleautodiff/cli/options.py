@@ -82,18 +82,27 @@ COMMANDS = {
 }
 
 
-EPILOG = """\
-FORMULA is one such as "log(x1) + x1*x2 - sin(x2)", or several lines, as in
-"a = x*y; sin(a) + a"; or model.py:f, a function in a file of yours, which is
-imported; or - to read a formula from standard input. Then a value for each
-variable: x1=2 x2=pi/2.
-
-Outside the domain of a function a warning is written, and the derivative of
-what is nan is nan; with --strict it is an error.
-
-exit codes: 0 done; 1 derivatives disagree, or a function or a file failed, or
-            with --strict a domain was left; 2 the input cannot be used
-"""
+OTHER_WORDS = {  # for what a command does
+    **dict.fromkeys(("figure", "draw", "plot", "diagram", "picture"), "graph"),
+    **dict.fromkeys(("compare", "verify", "test", "differences"), "check"),
+    **dict.fromkeys(("gradient", "derivative", "diff", "differentiate", "jacobian"), "grad"),
+    **dict.fromkeys(("values", "tangents", "adjoints", "trace"), "table"),
+    **dict.fromkeys(("show", "words"), "explain"),
+    **dict.fromkeys(("page", "serve", "browse", "web"), "explore"),
+    **dict.fromkeys(("debug", "walk"), "step"),
+    **dict.fromkeys(("code", "program", "python"), "source"),
+    **dict.fromkeys(("quiz", "practise", "practice"), "exercise"),
+    "list": "functions",
+}
+EPILOG = (
+    'FORMULA is one such as "log(x1) + x1*x2 - sin(x2)", or several lines, as in '
+    '"a = x*y; sin(a) + a"; or model.py:f, a function in a file of yours, which is imported; '
+    "or - to read a formula from standard input. Then a value for each variable: x1=2 x2=pi/2.",
+    "Outside the domain of a function a warning is written. Where the result is nan, grad answers "
+    "nan, and a sweep says that its numbers are no derivatives; with --strict it is an error.",
+    "exit codes: 0 done; 1 derivatives disagree, or a function or a file failed, or with --strict "
+    "a domain was left; 2 the input cannot be used",
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -126,11 +135,17 @@ def parse_options(argv: Sequence[str]) -> argparse.Namespace:
 
 def _find_command(name: str) -> str:
     if name not in COMMANDS:
-        near = difflib.get_close_matches(name, COMMANDS, 1)
+        near = _suggest_command(name)
         _Parser(prog="simpleautodiff").error(
-            f"there is no command {name!r}" + (f"; did you mean {near[0]}?" if near else "")
+            f"there is no command {name!r}" + (f"; did you mean {near}?" if near else "")
         )
     return name
+
+
+def _suggest_command(name: str) -> str:
+    """Return the command that is meant by a word, or is spelt nearly like it, if there is one."""
+    near = difflib.get_close_matches(name, [*COMMANDS, *OTHER_WORDS], 1)
+    return OTHER_WORDS.get(near[0], near[0]) if near else ""
 
 
 def _overview(option: str) -> NoReturn:
@@ -144,19 +159,30 @@ def _overview(option: str) -> NoReturn:
 def _help() -> str:
     width = max(map(len, COMMANDS)) + 2
     lines = [
-        "usage: simpleautodiff [COMMAND] FORMULA [NAME=VALUE ...] [options]",
+        _wrap("usage: simpleautodiff [COMMAND] FORMULA [NAME=VALUE ...] [options]", 7),
         "",
-        "Show how a derivative is computed: values, forward sweep, reverse sweep.",
+        _wrap("Show how a derivative is computed: values, forward sweep, reverse sweep."),
         "",
         "commands:",
-        *(f"  {name:{width}}{command.summary}" for name, command in COMMANDS.items()),
+        *(_wrap(f"  {name:{width}}{c.summary}", width + 2) for name, c in COMMANDS.items()),
         "",
-        'example: simpleautodiff "x**2 * sin(y)" x=3 y=0.5 --wrt y',
+        _wrap('example: simpleautodiff "x**2 * sin(y)" x=3 y=0.5 --wrt y', 9),
         "options: simpleautodiff COMMAND --help",
         "",
-        EPILOG.rstrip(),
+        _write_epilog(),
     ]
     return "\n".join(lines)
+
+
+def _wrap(text: str, indent: int = 0) -> str:
+    """Wrap a line at the terminal's width; all lines but the first are indented."""
+    width = min(write_output.terminal_width(), 80) - 1
+    return textwrap.fill(text, width, subsequent_indent=" " * indent, break_on_hyphens=False)
+
+
+def _write_epilog() -> str:
+    *paragraphs, codes = EPILOG
+    return "\n\n".join([*map(_wrap, paragraphs), _wrap(codes, len("exit codes: "))])
 
 
 def make_parser(name: str) -> argparse.ArgumentParser:
@@ -164,8 +190,8 @@ def make_parser(name: str) -> argparse.ArgumentParser:
     command = COMMANDS[name]
     parser = _Parser(
         prog=f"simpleautodiff {name}",
-        description=textwrap.fill(f"{name}: {command.summary}", 78),
-        epilog=EPILOG if command.takes == "formula" else None,
+        description=_wrap(f"{name}: {command.summary}"),
+        epilog=_write_epilog() if command.takes == "formula" else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -254,10 +280,10 @@ def _check_misspelt(parser: argparse.ArgumentParser, words: Sequence[str]) -> No
     """Detect `gard "x**2" x=3`: a word that is no formula, before one that is no value."""
     plain = [word for word in words if not word.startswith("-")]
     if len(plain) > 1 and plain[0].isidentifier() and "=" not in plain[1]:
-        near = difflib.get_close_matches(plain[0], COMMANDS, 1)
+        near = _suggest_command(plain[0])
         if near:
             parser.prog = "simpleautodiff"
-            parser.error(f"there is no command {plain[0]!r}; did you mean {near[0]}?")
+            parser.error(f"there is no command {plain[0]!r}; did you mean {near}?")
 
 
 def _fill(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:

@@ -206,18 +206,30 @@ def _read_point(required: list[str], known: list[str], point: Sequence[str]) -> 
     for text in point:
         name, equals, number = (part.strip() for part in text.partition("="))
         if not equals:
-            raise FormulaError(f"a value is given as name=number, such as x1=2; got {text!r:.60}")
+            raise FormulaError(
+                f"a value is given as name=number, such as x1=2; got {text!r:.60}{_hint(point)}"
+            )
         if name not in known:
             what = "is a constant" if name in CONSTANTS else "is not in the formula"
             raise FormulaError(f"{name!r} {what}{_suggest(name, known)}")
         if name in values:
             raise FormulaError(f"{name} has two values")
+        if not number:
+            hint = _hint(point)
+            raise FormulaError(f"the value of {name} is '', which is not a number{hint}")
         values[name] = _value(name, number)
     missing = [name for name in required if name not in values]
     if missing:
         wanted = " ".join(f"{name}=..." for name in missing)
         raise FormulaError(f"no value for {', '.join(missing)}: add {wanted}")
     return values
+
+
+def _hint(point: Sequence[str]) -> str:
+    """Say how to write a value around whose equals sign there are spaces."""
+    spaced = re.search(r"([^\W\d]\w*) ?= ?([^\s=]+)", " ".join(point))
+    parted = any(word.startswith("=") or word.endswith("=") for word in point)
+    return f"; write {spaced[1]}={spaced[2]}, without spaces" if spaced and parted else ""
 
 
 def _suggest(name: str, known: list[str]) -> str:
@@ -240,7 +252,9 @@ def _value(name: str, text: str) -> Any:
             return float(function())
     except (AutodiffError, TypeError):
         pass
-    raise FormulaError(f"the value of {name} is {text[:40]!r}, which is not a number")
+    comma = re.fullmatch(r"([-+]?\d*),(\d+)", text)
+    hint = f"; the decimal point is a dot: {name}={comma[1]}.{comma[2]}" if comma else ""
+    raise FormulaError(f"the value of {name} is {text[:40]!r}, which is not a number{hint}")
 
 
 def _array(text: str, name: str) -> Any:

@@ -15,15 +15,18 @@ from typing import TextIO
 BOLD, RED, PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 
 
-def write(text: str, output: str | None = None, *, fit: bool = False) -> None:
-    """Write to a file, or to standard output; `fit` breaks lines that a terminal would wrap."""
+def write(text: str, output: str | None = None, *, fit: bool = False, prose: bool = False) -> None:
+    """Write to a file, or to standard output; `fit` breaks lines that a terminal would wrap.
+
+    What is `prose` is broken also where there is no terminal, if COLUMNS says how wide it is to be.
+    """
     text = text.rstrip("\n")
     if output and output != "-":
         _save(text, output)
         return
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    if fit and sys.stdout.isatty():
+    if (fit and sys.stdout.isatty()) or (prose and "COLUMNS" in os.environ):
         text = fit_lines(text, terminal_width())
     print(text, flush=True)
 
@@ -48,6 +51,8 @@ def tell_written(output: str) -> None:
 def fit_lines(text: str, width: int) -> str:
     """Break the lines that are longer than a terminal is wide, before = signs where it can be.
 
+    Where one row of a table is too long, all its rows lose their columns, so that they look alike.
+
     Examples
     --------
     >>> print(fit_lines("v1  = log(x1) = log(2)  = 0.693", 18))
@@ -55,12 +60,22 @@ def fit_lines(text: str, width: int) -> str:
         = log(2)
         = 0.693
     """
-    return "\n".join(part for line in text.splitlines() for part in _break_line(line, width))
+    return "\n\n".join(_fit_block(block, width) for block in text.split("\n\n"))
+
+
+def _fit_block(block: str, width: int) -> str:
+    lines = block.splitlines()
+    if all(count_columns(line) <= width for line in lines):
+        return block
+    drawn = "│" in block
+    parts = [
+        [line] if drawn and count_columns(line) <= width else _break_line(line, width)
+        for line in lines
+    ]
+    return "\n".join(part for some in parts for part in some)
 
 
 def _break_line(line: str, width: int) -> list[str]:
-    if count_columns(line) <= width:
-        return [line]
     if not line.strip("─"):
         return [line[:width]]
     indent = line[: len(line) - len(line.lstrip())]

@@ -225,7 +225,7 @@ class Exercise:
 def exercise(
     f: Callable[..., Any] | str,
     *point: Any,
-    about: Sequence[str] = ("values", "adjoints"),
+    about: str | Sequence[str] = ("values", "adjoints"),
     wrt: str = "",
     seed: int = 0,
     blanks: float = 0.5,
@@ -238,7 +238,8 @@ def exercise(
     f, point
         The function and the point; with ints and Fractions all numbers are exact.
     about
-        Which tables: "values", "partials", "tangents", "adjoints", "order".
+        Which tables: "values", "partials", "tangents", "adjoints", "order"; one, several in a list,
+        or several in a string with commas between them.
     wrt
         The input of tangents and of the order; the first by default.
     seed, blanks
@@ -259,6 +260,8 @@ def exercise(
     >>> print(sheet.check({"adjoints x": 5})[0].right)
     False
     """
+    if isinstance(about, str):
+        about = [subject.strip() for subject in about.split(",")]
     unknown = [subject for subject in about if subject not in ABOUT]
     if unknown or not about:
         raise ArgumentError(f"an exercise is about {', '.join(ABOUT)}; got {list(about)}")

@@ -13,6 +13,8 @@ from fractions import Fraction
 from typing import Any
 from urllib.parse import quote
 
+from simpleautodiff.display.notation.rich_text import show_minus
+
 SYMBOLS = {"values": "{}", "tangents": "{}\u0307", "adjoints": "{}\u0304"}
 Titles = Mapping[str, str]
 
@@ -175,7 +177,7 @@ def write_html(
         for cell in cells:
             if cell.about == subject:
                 asked = cell.blank and not answers and subject != "order"
-                value = _field(cell, explanations(cell)) if asked else cell.written
+                value = _field(cell, explanations(cell)) if asked else show_minus(cell.written)
                 parts.append(f"<p>{_html_formula(cell.label + cell.formula)} = {value}</p>")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Exercise</title>'
@@ -186,14 +188,14 @@ def write_html(
 
 
 def _html_formula(text: str) -> str:
-    """Write a formula with subscripts, powers and signs of multiplication.
+    """Write a formula with subscripts, powers, signs of multiplication and minus signs.
 
     Examples
     --------
-    >>> _html_formula("v2 = v1 * x ** 2")
-    'v<sub>2</sub> = v<sub>1</sub> × x<sup>2</sup>'
+    >>> _html_formula("v2 = v1 * x ** 2 - x")
+    'v<sub>2</sub> = v<sub>1</sub> × x<sup>2</sup> − x'
     """
-    text = html.escape(unicodedata.normalize("NFD", text))
+    text = html.escape(show_minus(unicodedata.normalize("NFD", text)))
     text = re.sub(r" \*\* (\d+)", r"<sup>\1</sup>", text).replace(" * ", " × ")
     return re.sub("\\b([A-Za-z][\u0304\u0307]?)(\\d+)", r"\1<sub>\2</sub>", text)
 

@@ -330,11 +330,16 @@ class _Reader:
         if name in CONSTANTS:
             raise self._error(node, f"{name} is a constant: choose another name")
         if name in _CALLABLE_NAMES - _GREEK_NAMES:
-            raise self._error(node, f"{name} is a function: write {name}(...)")
+            raise self._error(node, f"{name} is a function: write {self._spell_call(name)}")
         if not name.isascii() or name.startswith("_"):
             raise self._error(node, "a variable is letters, digits, underscores, a letter first")
         if len(name) > MAX_NAME:
             raise self._error(node, f"a name has at most {MAX_NAME} letters")
+
+    def _spell_call(self, name: str) -> str:
+        """Spell a call of a function; the power of one, sin^2(x), as sin(x)**2."""
+        power = re.search(rf"\b{name}\s*\*\*\s*(\d+)\s*(\([^()]*\))?", self.text)
+        return f"{name}{power[2] or '(...)'}**{power[1]}" if power else f"{name}(...)"
 
     def _function(self, function: ast.Name, args: list[ast.expr]) -> str:
         name = ALIASES.get(function.id, function.id)

@@ -107,9 +107,14 @@ def explore(
     >>> ad.explore("log(x1) + x1*x2 - sin(x2)", 2, 5, path=os.path.join(folder, "page.html")).name
     'page.html'
     """
+    file = Path(path)
+    if file.suffix.lower() not in ("", ".html", ".htm"):
+        raise ArgumentError(
+            f"explore writes a page, so the name of its file ends in .html, not as {file.name} "
+            "does; figure(trace(f, ...)).save(path) writes a graph alone"
+        )
     program, own_title, code, first = describe(f, args, numbering)
     text = write_page(program, title or own_title, code, first)
-    file = Path(path)
     file.write_text(text, encoding="utf-8")
     return file
 

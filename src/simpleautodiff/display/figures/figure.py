@@ -116,8 +116,8 @@ class Figures(list[Figure]):
 
 def figure(
     program: Any,
-    show: str = "values",
-    *more: Any,
+    *args: Any,
+    show: str | None = None,
     wrt: str | None = None,
     output: str = "",
     fold: str | None = "auto",
@@ -133,12 +133,13 @@ def figure(
         What `trace` or `fold` returns, or a node, for the graph that it depends on; or a pattern,
         `sparsity(f)(x)`, which is drawn with its colours, the seeds of the sweeps, and what they
         find; with `show="hessian"` as `sparse_hessian` does, for `sparsity(grad(f))(x)`.
-    show
-        `"plain"`: names alone; `"values"`; `"tangents"`: values and derivatives with respect to
-        `wrt`; `"adjoints"`: values and derivatives of `output`, with dashed edges back; `"both"`:
-        tangents and adjoints; `"construction"`: a list of figures, one for each step, the new node
-        in red; `"reachable"`: what can be reached from `wrt`; `"order"`: the order of the forward
-        sweep and the first path of its search.
+    args, show
+        What to show, with its name or without: `"values"`, if nothing is said; `"plain"`: names
+        alone; `"tangents"`: values and derivatives with respect to `wrt`; `"adjoints"`: values and
+        derivatives of `output`, with dashed edges back; `"both"`: tangents and adjoints;
+        `"construction"`: a list of figures, one for each step, the new node in red;
+        `"reachable"`: what can be reached from `wrt`; `"order"`: the order of the forward sweep and
+        the first path of its search.
     wrt, output
         Names of nodes; the first input and the first output if not given.
     fold
@@ -171,11 +172,7 @@ def figure(
     >>> ad.figure(program).svg().startswith("<svg")
     True
     """
-    if more:
-        check_program(program, "figure")
-        raise ArgumentError(
-            "figure takes a program and what to show; say the rest by name: wrt='x1'"
-        )
+    show = _choose_show(program, args, show)
     if is_sparse(program):
         return SparsityFigure(program, symmetric=show == "hessian")
     check_annotations(names, edges)
@@ -190,6 +187,19 @@ def figure(
         return Figure(found[0])
     whole = best_layout(found[-1])
     return Figures(Figure(picture, whole) for picture in found)
+
+
+def _choose_show(program: Any, args: tuple[Any, ...], show: str | None) -> str:
+    """Return what to show, which is the one argument without a name or has its name."""
+    if not args:
+        return "values" if show is None else show
+    if len(args) > 1 or show is not None:
+        check_program(program, "figure")
+        raise ArgumentError(
+            "figure takes a program and what to show; say the rest by name: wrt='x1'"
+        )
+    (only,) = args
+    return str(only)
 
 
 def _fold(program: Program | Folded | Node, by: str | None) -> Folded:

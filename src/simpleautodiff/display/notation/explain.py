@@ -121,7 +121,7 @@ def write_reason(program: Program, node: Node) -> str:
     row, own = node.primitive, program.names[node]
     live = [k for k, arg in enumerate(node.args) if type(arg) is Node]
     special = _OF_CONSTANTS.get((row.name, live[0])) if len(live) == 1 else None
-    reason, (result, *letters) = special or (row.reason, _letters(row) or [""])
+    reason, (result, *letters) = special or (row.reason, letters_of(row) or [""])
     names = [program.names[arg] if type(arg) is Node else write_typed(arg) for arg in node.args]
     reason = _replace(reason, result, own) if own[1:].isdigit() else reason
     meant = [
@@ -139,7 +139,7 @@ def write_reason(program: Program, node: Node) -> str:
     return f"{reason}; here {_join_with_and(said)}" if said else reason
 
 
-def _letters(row: Primitive) -> list[str]:
+def letters_of(row: Primitive) -> list[str]:
     """Return the letters that a rule uses for the result and the arguments: v, x, y; or V, A, B."""
     for rule in row.partials:
         if not callable(rule) and not isinstance(rule, LinearRule):

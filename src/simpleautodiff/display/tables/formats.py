@@ -53,7 +53,11 @@ def write_text(table: Table) -> str:
                 continue
             line = _align(_show(row, columns), widths)
             lines.append(f"{_pad(line, len(rule))}   {note}" if note else line.rstrip())
-    return "\n".join(lines)
+    return "\n".join([*lines, *_remarks(table)])
+
+
+def _remarks(table: Table) -> list[str]:
+    return [table.remark] if table.remark else []
 
 
 def _columns(table: Table) -> list[int]:
@@ -119,7 +123,7 @@ def write_rich(table: Table) -> str:
     console = Console(file=io.StringIO(), force_terminal=True, width=_terminal_width())
     console.print(drawn)
     written: str = console.file.getvalue()  # type: ignore[attr-defined]
-    return written.rstrip("\n")
+    return "\n".join([written.rstrip("\n"), *_remarks(table)])
 
 
 def _escape_brackets(cell: str) -> str:
@@ -149,7 +153,7 @@ def write_markdown(table: Table) -> str:
         if row.folded:
             cells[:2] = ["⋮", _escape_bars(row.folded)]
         lines.append(_join_with_bars(cells + [_code(note)] * noted))
-    return "\n".join(lines)
+    return "\n\n".join(["\n".join(lines), *_remarks(table)])
 
 
 def _join_with_bars(cells: list[str]) -> str:
@@ -191,7 +195,8 @@ def write_latex(table: Table) -> str:
             pairs = zip(written, broken, strict=True)
             cells = [_make_breakable(cell) if cell and breaks else cell for cell, breaks in pairs]
             lines.append(f"  {' & '.join(cells)}{room} {end}")
-    return "\n".join([*lines, r"\end{tabular}", r"\right.$" + "}" * any(broken)])
+    remarks = [rf"\par {escape_latex(remark)}" for remark in _remarks(table)]
+    return "\n".join([*lines, r"\end{tabular}", r"\right.$" + "}" * any(broken), *remarks])
 
 
 _STRUT = r" \rule[-1.6ex]{0pt}{4.5ex}"  # which keeps fractions in rows above each other apart
@@ -246,6 +251,10 @@ def write_html(table: Table) -> str:
             last = f"<td><code>{note}</code></td>" if note else "<td></td>" * noted
             lines.append(_html_row(row, columns, last))
         lines.append("</tbody>")
+    lines += [
+        f'<tfoot><tr><td colspan="{len(heads)}">{html.escape(remark)}</td></tr></tfoot>'
+        for remark in _remarks(table)
+    ]
     return "\n".join([*lines, "</table>"])
 
 
@@ -288,7 +297,7 @@ def write_json(table: Table) -> str:
         }
         for row in table.rows
     ]
-    return dump_json({"title": table.title, "rows": rows})
+    return dump_json({"title": table.title, "rows": rows, "remark": table.remark})
 
 
 def dump_json(data: Any) -> str:

@@ -55,7 +55,7 @@ def _without_source(table: Table) -> Table:
     sections = tuple(
         tuple(replace(row, line="", variable="") for row in section) for section in table.sections
     )
-    return Table(table.title, table.heads, sections, table, table.upward)
+    return table.with_sections(sections)
 
 
 def _join_lines(left: list[str], right: list[str]) -> str:

@@ -28,6 +28,7 @@ from simpleautodiff.display.notation.formulas import (
     write_dot,
     write_value,
 )
+from simpleautodiff.display.notation.missing import write_missing
 from simpleautodiff.display.tables import formats
 from simpleautodiff.display.tables.folded_rows import SkippedRow, close_gaps, hide_steps
 from simpleautodiff.program.notation import Term
@@ -95,8 +96,10 @@ class Table(Mapping[str, Any]):
         sections: tuple[tuple[TableRow, ...], ...],
         numbers: Mapping[str, Any],
         upward: bool = False,
+        remark: str = "",
     ) -> None:
         self.upward = upward  # whether it is read from its end
+        self.remark = remark  # a sentence below the table
         self.title = title
         self.heads = heads
         self.sections = sections
@@ -122,6 +125,13 @@ class Table(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"<Table {self.title!r}, {len(self.rows)} rows>"
+
+    def with_sections(
+        self, sections: tuple[tuple[TableRow, ...], ...], upward: bool | None = None
+    ) -> Table:
+        """Return the same table with other rows."""
+        direction = self.upward if upward is None else upward
+        return Table(self.title, self.heads, sections, self._numbers, direction, self.remark)
 
     def to(self, format: str) -> str:
         """Write the table as text, rich (coloured text), markdown, latex, html or json."""
@@ -229,7 +239,8 @@ def tangents_table(program: Program, wrt: str, unfold: bool = False, seed: Any =
     elif whole:
         title = f"Forward mode: derivatives in one direction, all elements of {wrt} together"
     heads = ("name", "symbols", "numbers", "tangent")
-    return Table(title, heads, _close_gaps(heads, inputs, steps, ends), dot)
+    remark = write_missing({name: node.value for name, node in output_names(program)})
+    return Table(title, heads, _close_gaps(heads, inputs, steps, ends), dot, remark=remark)
 
 
 @suppress_warnings()
@@ -264,7 +275,8 @@ def adjoints_table(
     title = f"Reverse mode: derivatives of {end}"
     title += "" if isinstance(seed, int) and seed == 1 else f", times {write_short(seed)}"
     heads = ("name", "chain rule", "symbols", "numbers", "adjoint")
-    return Table(title, heads, _close_gaps(heads, [first], sweep, inputs), totals)
+    remark = write_missing({end: program.nodes[place].value})
+    return Table(title, heads, _close_gaps(heads, [first], sweep, inputs), totals, remark=remark)
 
 
 def _words(text: str) -> Term:
@@ -290,7 +302,7 @@ def turn_upward(table: Table) -> Table:
         for section in reversed(table.sections)
     )
     first = tuple(reversed(sections[0]))  # the inputs, in their order
-    return Table(table.title, table.heads, (first, *sections[1:]), table, upward=True)
+    return table.with_sections((first, *sections[1:]), upward=True)
 
 
 def replace_section(
@@ -306,7 +318,7 @@ def replace_section(
         rest = [EMPTY] * (len(row.cells) - 3)
         rows.append(replace(row, cells=(name, symbols[row.node], *rest, row.cells[-1])))
     sections = (*table.sections[:number], tuple(rows), *table.sections[number + 1 :])
-    return Table(table.title, table.heads, sections, table, table.upward)
+    return table.with_sections(sections)
 
 
 def _accumulation_row(

@@ -194,5 +194,18 @@ def _guess(runs: Sequence[CaseRun]) -> Diagnosis:
     return Diagnosis(("unknown",), False)
 
 
+def blame(run: CaseRun, faults: Sequence[str]) -> tuple[str, ...]:
+    """Return the fewest of some faults that explain one run by themselves; none if none do."""
+    for count in range(1, len(faults) + 1):
+        for some in combinations(faults, count):
+            if any(run.explained(some, style) for style in STYLES):
+                return some
+    if _is_plain(run):
+        for fault in faults:
+            if _explained_by_some_order(run, fault, "set"):
+                return (fault,)
+    return ()
+
+
 def _size(run: CaseRun) -> int:
     return len(run.case.graph.steps)

@@ -11,16 +11,24 @@ from typing import Any
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.answers import LIBRARY_FUNCTIONS
 from simpleautodiff.learn.grading.bank import BANK, TASKS, Case
-from simpleautodiff.learn.grading.diagnosis import CaseRun, Diagnosis, Vector, agree, explain
+from simpleautodiff.learn.grading.diagnosis import (
+    CaseRun,
+    Diagnosis,
+    Vector,
+    agree,
+    blame,
+    explain,
+)
 from simpleautodiff.learn.grading.grade_report import Finding, Report, name_numbers
-from simpleautodiff.learn.grading.mistakes import LIMIT, MISTAKES
-from simpleautodiff.learn.grading.model import VARIANTS
+from simpleautodiff.learn.grading.mistakes import LIMIT, MISTAKES, blame_operation
+from simpleautodiff.learn.grading.model import FAULTS, VARIANTS
 from simpleautodiff.learn.grading.processes import Runner, start_runner
 from simpleautodiff.learn.grading.shrinking import shrink
 from simpleautodiff.learn.graphs import EASY, Graph, random_graph
 
 MOST_TIMEOUTS = 3
 SMOOTH = ("sin", "cos", "tanh", "exp", "log")  # functions that can stand for one another
+LAST = {"unknown", "differences", "shared_parents"}  # which explain what nothing else does
 COUNTS_PATHS = {"no_visited", "recursion"}  # which explains an exponential cost, and depth
 
 
@@ -88,7 +96,8 @@ def grade(
         findings = [*_find_missing(runner.abilities, needs, cases, skipped)]
         differences = _find_differences(runs) if runner.abilities["numbers"] else []
         findings += differences or _find(runs, memory)
-        findings = _shrink_unknown(runner, findings)
+        findings = [_name_operation(found, runs) for found in _shrink_unknown(runner, findings)]
+        findings = _assign_cases(runs, findings)
     finally:
         runner.close()
     return Report(name, runner.abilities, tuple(runs), tuple(findings), task, tuple(skipped))
@@ -292,23 +301,31 @@ def _same(run: CaseRun, fault: str) -> bool:
 def _find_errors(runs: list[CaseRun], diagnosis: Diagnosis) -> Iterator[Finding]:
     """Name what is no wrong number: errors, None, too many operations, no answer."""
     for run in runs:
-        result, exposes = run.result, run.case.exposes
-        detail = f"{result.get('error', '')}: {result.get('message', '')}"
-        if "budget" in result:
-            if COUNTS_PATHS.isdisjoint(diagnosis.faults):
-                yield Finding(MISTAKES["exponential"], run)
-        elif "timeout" in result or "died" in result:
-            yield Finding(MISTAKES["timeout" if "timeout" in result else "died"], run)
-        elif "error" in result:
-            name = _name_error(run)
-            if name != "depth" or COUNTS_PATHS.isdisjoint(diagnosis.faults):
-                yield Finding(MISTAKES[name], run, True, detail)
-        elif run.has_none and not any(run.right[1:]):
-            yield Finding(MISTAKES["none_for_zero"], run)
-        elif run.case.kink and not run.ok:
-            yield Finding(MISTAKES["kink"], run)
-        elif run.case.way == "failed" and not agree(run.found, _without_failure(run, runs)):
-            yield Finding(MISTAKES[exposes], run)
+        name = _name_failure(run, runs)
+        follows = name in ("exponential", "depth") and not COUNTS_PATHS.isdisjoint(diagnosis.faults)
+        if name and not follows:
+            said = (
+                f"{run.result['error']}: {run.result['message']}" if "error" in run.result else ""
+            )
+            yield Finding(MISTAKES[name], run, True, said)
+
+
+def _name_failure(run: CaseRun, runs: list[CaseRun]) -> str:
+    """Name the misconception behind a run that gave no number, or none where one is wanted."""
+    result = run.result
+    if "budget" in result:
+        return "exponential"
+    if "timeout" in result or "died" in result:
+        return "timeout" if "timeout" in result else "died"
+    if "error" in result:
+        return _name_error(run)
+    if run.has_none and not any(run.right[1:]):
+        return "none_for_zero"
+    if run.case.kink and not run.ok:
+        return "kink"
+    if run.case.way == "failed" and not agree(run.found, _without_failure(run, runs)):
+        return run.case.exposes
+    return ""
 
 
 def _without_failure(run: CaseRun, runs: list[CaseRun]) -> Vector:
@@ -332,6 +349,29 @@ def _name_error(run: CaseRun) -> str:
     return "missing_reflected" if constant_first else "raises"
 
 
+def _assign_cases(runs: list[CaseRun], findings: list[Finding]) -> list[Finding]:
+    """Give each finding the failing cases that it explains."""
+    names = [finding.mistake.name for finding in findings]
+    faults = [fault for fault in FAULTS if VARIANTS.get(fault, fault) in names]
+    rest = [f.mistake.name for f in findings if f.mistake.name in LAST and f.mistake.kind != LIMIT]
+    cases: dict[str, set[str]] = {name: set() for name in names}
+    for run in runs:
+        if run.ok:
+            continue
+        failure = _name_failure(run, runs)
+        blamed = [failure] if failure in names else []
+        if not blamed and run.numbers and not run.case.length:
+            blamed = [VARIANTS.get(fault, fault) for fault in blame(run, faults)]
+        elif not blamed:  # the model cannot tell
+            far = [fault for fault in faults if run.case.length or fault in COUNTS_PATHS]
+            blamed = [VARIANTS.get(fault, fault) for fault in far]
+        operations = run.case.graph.operations
+        blamed = blamed or [f.mistake.name for f in findings if f.operation in operations]
+        for name in blamed or rest:
+            cases[name].add(run.case.name)
+    return [replace(found, cases=frozenset(cases[found.mistake.name])) for found in findings]
+
+
 def _shrink_unknown(runner: Runner, findings: list[Finding]) -> list[Finding]:
     """Make the graph of what nothing explains as small as it can be."""
 
@@ -350,3 +390,29 @@ def _shrink_unknown(runner: Runner, findings: list[Finding]) -> list[Finding]:
         return Finding(finding.mistake, again[0] if again else run, finding.certain)
 
     return [shrunk(finding) for finding in findings]
+
+
+def _name_operation(finding: Finding, runs: list[CaseRun]) -> Finding:
+    """Name the operation that is wrong by itself, where another one by itself is right."""
+    run = finding.run
+    if finding.mistake.name != "unknown" or run is None or len(run.case.graph.steps) != 1:
+        return finding
+    operation = run.case.graph.steps[0][1]
+    alone = [other for other in [*runs, run] if _is_alone(other)]
+    wrong = {other.case.graph.steps[0][1] for other in alone if not other.ok}
+    right = {other.case.graph.steps[0][1] for other in alone if other.ok}
+    if operation not in wrong or right <= wrong:
+        return finding
+    mistake = blame_operation(operation, value=not agree(run.found[:1], run.right[:1]))
+    return replace(finding, mistake=mistake, certain=True, operation=operation)
+
+
+def _is_alone(run: CaseRun) -> bool:
+    """Tell whether a run is one sweep through one operation on different inputs."""
+    graph = run.case.graph
+    plain = run.numbers and run.case.way == "once" and not (run.case.kink or run.case.length)
+    if not plain or len(graph.steps) != 1:
+        return False
+    _, operation, args = graph.steps[0]
+    inputs = args[:1] if operation == "pow" else args
+    return set(inputs) <= set(graph.names) and len(set(inputs)) == len(inputs)

@@ -32,6 +32,8 @@ class Finding:
     certain: bool = True
     detail: str = ""
     others: tuple[str, ...] = ()  # what would give the same numbers
+    operation: str = ""  # the one that is wrong, where it is one alone
+    cases: frozenset[str] = frozenset()  # the names of the graphs that fail because of it
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,13 @@ class Report:
         for run in self.runs:
             tried[run.case.name] = tried.get(run.case.name, True) and run.ok
         return tried
+
+    @property
+    def unexplained(self) -> tuple[CaseRun, ...]:
+        """The runs that fail for another reason than what was found, small graphs first."""
+        explained = {name for finding in self.findings for name in finding.cases}
+        rest = [run for run in self.runs if not run.ok and run.case.name not in explained]
+        return tuple(sorted(rest, key=lambda run: len(run.case.graph.steps)))
 
     def __str__(self) -> str:
         return write_text(self)
@@ -234,6 +243,10 @@ def write_text(report: Report) -> str:
             for block in (write_table(finding.run), draw_run(finding.run)):
                 lines += ["", textwrap.indent(block, "   ")] if block else []
         lines += ["", f"   Read {finding.mistake.read}"]
+    if report.unexplained:
+        lines += ["", *textwrap.wrap(write_rest(report), 96)]
+        table = write_table(report.unexplained[0])
+        lines += ["", textwrap.indent(table, "   ")] if table else []
     lines += ["", *textwrap.wrap(write_end(report), 96)] if write_end(report) else []
     return "\n".join(lines)
 
@@ -243,16 +256,27 @@ def write_title(finding: Finding) -> str:
     return f"{finding.mistake.name}{' (a limit)' if finding.mistake.kind == LIMIT else ''}"
 
 
+def write_rest(report: Report) -> str:
+    """Say how many failing graphs the findings do not explain, and which is the smallest."""
+    count = len({run.case.name for run in report.unexplained})
+    fails = "graph fails" if count == 1 else "graphs fail"
+    return (
+        f"{count} {fails} in a way that this does not explain; mend what is named, and grade "
+        f"again. The smallest is {write_headline(report.unexplained[0])}."
+    )
+
+
 def write_end(report: Report) -> str:
-    """Say that nothing is wrong, and what could not be asked."""
-    if report.findings:
+    """Say that nothing is wrong, or only limits were met, and what could not be asked."""
+    if report.wrong:
         return ""
     known = {*report.abilities["operations"], "constant"}
     lacks = sorted({op for case in report.skipped for op in case.graph.operations} - known)
     count = len(report.skipped)
     because = f": it has no {', '.join(lacks)}" if lacks else ""
     left_out = f" {count} {'graph was' if count == 1 else 'graphs were'} not asked{because}."
-    return f"Nothing is wrong.{left_out if count else ''}"
+    passed = "It passes: a limit is no mistake." if report.findings else "Nothing is wrong."
+    return f"{passed}{left_out if count else ''}"
 
 
 def to_dict(report: Report) -> dict[str, Any]:
@@ -267,6 +291,7 @@ def to_dict(report: Report) -> dict[str, Any]:
             "read": finding.mistake.read,
             "graph": str(finding.run.case.graph) if finding.run else "",
             "headline": _paragraphs(finding)[0],
+            "cases": sorted(finding.cases),
             "rows": table_rows(finding.run) if finding.run else [],
         }
         for finding in report.findings
@@ -281,6 +306,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "skipped": [case.name for case in report.skipped],
         "mistakes": list(report.mistakes),
         "findings": findings,
+        "unexplained": list(dict.fromkeys(run.case.name for run in report.unexplained)),
         "cases": report.cases,
     }
 
@@ -304,7 +330,7 @@ def write_junit(report: Report) -> str:
         test = ElementTree.SubElement(suite, "testcase", classname=run.case.task, name=name)
         if not ok:
             failure = ElementTree.SubElement(test, "failure", message=write_headline(run))
-            says = [finding.mistake.says for finding in report.findings]
+            says = [finding.mistake.says for finding in report.findings if name in finding.cases]
             failure.text = "\n".join([*says, write_table(run)])
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
 
@@ -332,6 +358,9 @@ def write_html(report: Report) -> str:
             parts.append(_html_table(finding.run))
             parts.append(draw_run(finding.run, "svg"))
         parts.append(f"<p>Read {_html_text(finding.mistake.read)}</p>")
+    if report.unexplained:
+        parts.append(f"<p>{html.escape(write_rest(report))}</p>")
+        parts.append(_html_table(report.unexplained[0]))
     parts.append(f"<p>{html.escape(write_end(report))}</p>")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 WRONG, LIMIT = "wrong", "limit"
 
@@ -87,6 +87,9 @@ MISTAKES = _mistakes(
      "derivatives. Seed the one input of this sweep with 1, the others with 0.", 1, "forward"),
     ("no_chain", "A function of one argument gives its own derivative, without multiplying by the "
      "one that comes in: the chain rule is missing.", 0, "forward"),
+    ("no_adjoint", "A node passes its partials on as they are (p.grad += d). The chain rule "
+     "multiplies each by the derivative that has come to the node itself: "
+     "p.grad += node.grad * d.", 3, "reverse"),
     ("product_of_derivatives", "You multiply the derivatives of the factors. The product rule is "
      "(ab)' = a'b + ab'.", 0, "mul"),
     # names, operators, numbers
@@ -155,6 +158,30 @@ MISTAKES = _mistakes(
     ("raises", "Your engine raises an error on this graph.", 1, "forward"),
     ("timeout", "Your engine did not come back in time.", 1, "forward"),
     ("died", "Your code ended the process it ran in.", 1, "forward"),
+    ("wrong_rule", "The rule of an operation is wrong: its value is right, its derivative is not.",
+     2, "make_node"),
+    ("wrong_value", "The value of an operation is wrong, and with it all that is computed from "
+     "it.", 2, "make_node"),
     ("unknown", "The numbers are wrong in a way that no known misconception explains.",
      3, "reverse"),
 )  # fmt: skip
+RULE_PLACES = {  # where an operation is found: its rung and its name there
+    **{"add": (0, "add"), "sub": (0, "sub"), "mul": (0, "mul"), "div": (2, "div")},
+    **{"pow": (2, "power"), "neg": (2, "neg"), "log": (0, "log"), "exp": (2, "exp")},
+    **{"sin": (0, "sin"), "cos": (2, "cos")},
+}
+
+
+def blame_operation(operation: str, value: bool) -> Mistake:
+    """Return the mistake of one operation: that its value is wrong, or else that its rule is.
+
+    Examples
+    --------
+    >>> blame_operation("sin", value=False).says
+    'The rule of your sin is wrong: its value is right, its derivative is not.'
+    """
+    mistake = MISTAKES["wrong_value" if value else "wrong_rule"]
+    word = OPERATION_WORDS.get(operation, operation)
+    rung, where = RULE_PLACES.get(operation, (7, "Primitive"))
+    says = mistake.says.replace("an operation", f"your {word}")
+    return replace(mistake, says=says, rung=rung, where=where)

@@ -70,7 +70,15 @@ ORDER_FAULTS = (
 FLAGS = (  # what else can be wrong, in reverse mode, in forward mode, or in building
     *ORDER_FAULTS,
     *("overwritten", "first_place", "parents_as_set", "stale_sum", "stale_unreached"),
-    *("seed_is_value", "no_seed", "from_the_end", "no_chain", "constants_shift", "equal_values"),
+    *(
+        "seed_is_value",
+        "no_seed",
+        "from_the_end",
+        "no_chain",
+        "no_adjoint",
+        "constants_shift",
+        "equal_values",
+    ),
     *("all_seeded", "product_of_derivatives", "reflected_sub", "reflected_div", "in_place_add"),
 )
 ASSIGNED = {  # = for += in one operation alone, and which operations that is
@@ -245,11 +253,14 @@ class Model:
                 self.pass_back(node, bar)
         return bar
 
+    def multiplies(self, node: ModelNode) -> bool:
+        """Tell whether the partials of a node are multiplied by the derivative that comes in."""
+        return not (self.has("no_adjoint") or (self.has("no_chain") and len(node.parents) == 1))
+
     def pass_back(self, node: ModelNode, bar: dict[ModelNode, float]) -> None:
         """Pass the adjoint of a node on to its parents."""
         for parent, partial in self.edges(node):
-            chain = not (self.has("no_chain") and len(node.parents) == 1)
-            term = partial * bar.get(node, 0.0) if chain else partial
+            term = partial * bar.get(node, 0.0) if self.multiplies(node) else partial
             assigned = self.has("overwritten") or node.operation in self.assigned
             bar[parent] = term if assigned else bar.get(parent, 0.0) + term
 
@@ -299,8 +310,7 @@ class Model:
         """Add up what the parents of a node contribute."""
         terms = []
         for parent, partial in self.edges(node):
-            chain = not (self.has("no_chain") and len(node.parents) == 1)
-            terms.append(partial * dot.get(parent, 0.0) if chain else partial)
+            terms.append(partial * dot.get(parent, 0.0) if self.multiplies(node) else partial)
         if self.has("product_of_derivatives") and node.operation == "mul" and len(terms) == 2:
             return math.prod(dot.get(parent, 0.0) for parent in node.parents)
         if self.has("overwritten"):

@@ -378,5 +378,5 @@ zeta: Wrapping = scipy_row(
     lambda _v, s, q: -s * zeta(s + 1, q),
     value=zeta_value,
     reason="the derivative of Σ (q + k)⁻ˢ in q is -s Σ (q + k)⁻ˢ⁻¹, in s -Σ (q + k)⁻ˢ log(q + k)",
-    domain=Domain("x > 1 and q > 0", lambda s, q: s > 1 and q > 0),
+    domain=Domain("s > 1 and q > 0", lambda s, q: s > 1 and q > 0),
 )

@@ -76,13 +76,13 @@ gammaincc = scipy_row(
     kinks=(Kink("x = 0, a < 1", lambda a, x: x == 0 and a < 1, "-inf, by continuity", (1,)),),
     domain=BOTH_POSITIVE,
 )
-QUANTILE_DOMAIN = Domain("x > 0, 0 < y < 1", lambda a, p: a > 0 and 0 < p < 1)
+QUANTILE_DOMAIN = Domain("a > 0, 0 < p < 1", lambda a, p: a > 0 and 0 < p < 1)
 gammaincinv = scipy_row(
     "gammaincinv",
     lambda v, a, _p: -gammainc_derivative(1, a, v) / _gamma_density(0, a, v),
     lambda v, a, _p: 1 / _gamma_density(0, a, v),
     reason="from P(a, v) = p follows dv = (dp - ∂P/∂a da)/(∂P/∂v)",
-    kinks=(Kink("y = 0", lambda a, p: p == 0, "1 over the density there", (1,)),),
+    kinks=(Kink("p = 0", lambda a, p: p == 0, "1 over the density there", (1,)),),
     domain=QUANTILE_DOMAIN,
 )
 gammainccinv = scipy_row(
@@ -90,14 +90,14 @@ gammainccinv = scipy_row(
     lambda v, a, _p: -gammainc_derivative(1, a, v) / _gamma_density(0, a, v),
     lambda v, a, _p: -1 / _gamma_density(0, a, v),
     reason="from 1 - P(a, v) = p follows dv = -(dp + ∂P/∂a da)/(∂P/∂v)",
-    kinks=(Kink("y = 1", lambda a, p: p == 1, "-1 over the density there", (1,)),),
+    kinks=(Kink("p = 1", lambda a, p: p == 1, "-1 over the density there", (1,)),),
     domain=QUANTILE_DOMAIN,
 )
 
 # Incomplete beta functions. -----------------------------------------------------------------------
 
-BETA_DOMAIN = Domain("x > 0, y > 0, 0 < z < 1", lambda a, b, x: a > 0 and b > 0 and 0 < x < 1)
-STEEP_ENDS = "z = 0, x < 1, or z = 1, y < 1"
+BETA_DOMAIN = Domain("a > 0, b > 0, 0 < x < 1", lambda a, b, x: a > 0 and b > 0 and 0 < x < 1)
+STEEP_ENDS = "x = 0, a < 1, or x = 1, b < 1"
 
 
 def _beta_density(m: Any, n: Any, a: Any, b: Any, x: Any) -> Any:
@@ -160,7 +160,7 @@ betaincinv = scipy_row(
     lambda v, a, b, _p: -betainc_derivative(0, 1, a, b, v) / _beta_density(0, 0, a, b, v),
     lambda v, a, b, _p: 1 / _beta_density(0, 0, a, b, v),
     reason="from I(a, b, v) = p follows dv = (dp - ∂I/∂a da - ∂I/∂b db)/(∂I/∂v)",
-    kinks=(Kink("z = 0 or 1", lambda a, b, p: p in (0, 1), "1 over the density there", (2,)),),
+    kinks=(Kink("p = 0 or 1", lambda a, b, p: p in (0, 1), "1 over the density there", (2,)),),
     domain=BETA_DOMAIN,
 )
 betainccinv = scipy_row(
@@ -169,7 +169,7 @@ betainccinv = scipy_row(
     lambda v, a, b, _p: -betainc_derivative(0, 1, a, b, v) / _beta_density(0, 0, a, b, v),
     lambda v, a, b, _p: -1 / _beta_density(0, 0, a, b, v),
     reason="from 1 - I(a, b, v) = p follows dv = -(dp + ∂I/∂a da + ∂I/∂b db)/(∂I/∂v)",
-    kinks=(Kink("z = 0 or 1", lambda a, b, p: p in (0, 1), "-1 over the density there", (2,)),),
+    kinks=(Kink("p = 0 or 1", lambda a, b, p: p in (0, 1), "-1 over the density there", (2,)),),
     domain=BETA_DOMAIN,
 )
 
@@ -210,12 +210,12 @@ stdtr = scipy_row(
     lambda _v, df, x: _stdtr_slope(df, x),
     lambda _v, df, x: exp(log_t_density(df, x)),
     reason="the slope of Student's distribution is its density; in df by the beta function",
-    domain=Domain("x > 0", lambda df, x: df > 0),
+    domain=Domain("df > 0", lambda df, x: df > 0),
 )
 stdtrit = scipy_row(
     "stdtrit",
     lambda v, df, _p: -_stdtr_slope(df, v) * exp(-log_t_density(df, v)),
     lambda v, df, _p: exp(-log_t_density(df, v)),
     reason="from F(df, v) = p follows dv = (dp - ∂F/∂df ddf)/density",
-    domain=QUANTILE_DOMAIN,
+    domain=Domain("df > 0, 0 < p < 1", lambda df, p: df > 0 and 0 < p < 1),
 )

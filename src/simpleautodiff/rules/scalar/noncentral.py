@@ -23,7 +23,7 @@ from simpleautodiff.rules.scipy_values import refuse_rule, scipy_method, scipy_r
 
 # The noncentral χ² distribution. ------------------------------------------------------------------
 
-CHI_SQUARED = Domain("x > 0, y > 0, z ≥ 0", lambda x, df, nc: x > 0 and df > 0 and nc >= 0)
+CHI_SQUARED = Domain("x > 0, df > 0, nc ≥ 0", lambda x, df, nc: x > 0 and df > 0 and nc >= 0)
 
 ncx2_density: Wrapping = scipy_row(
     "ncx2_density",
@@ -46,7 +46,8 @@ chndtr = scipy_row(
 # The noncentral F distribution. -------------------------------------------------------------------
 
 RATIO = Domain(
-    "x1 > 0, x2 > 0, x3 ≥ 0, x4 > 0", lambda m, n, nc, x: m > 0 and n > 0 and nc >= 0 and x > 0
+    "dfn > 0, dfd > 0, nc ≥ 0, x > 0",
+    lambda dfn, dfd, nc, x: dfn > 0 and dfd > 0 and nc >= 0 and x > 0,
 )
 
 
@@ -84,7 +85,7 @@ ncfdtr: Wrapping = scipy_row(
 
 # The noncentral t distribution: (z + nc)/s, with z normal and df s² of the χ² distribution. -------
 
-SHIFTED = Domain("x > 0", lambda df, nc, t: df > 0)
+SHIFTED = Domain("df > 0", lambda df, nc, t: df > 0)
 
 
 def _moment(k: int, df: Any, nc: Any, t: Any) -> Any:
@@ -144,8 +145,8 @@ tklmbda = scipy_row(
     "tklmbda",
     lambda v, _x, lam: 1 / _quantile_slope(v, lam),
     lambda v, _x, lam: -_quantile_slope_in_shape(v, lam) / _quantile_slope(v, lam),
-    reason="from x = (v^y - (1 - v)^y)/y follows dv, by the implicit function theorem",
-    domain=Domain("y ≤ 0 or |x y| < 1", lambda x, lam: lam <= 0 or abs(x * lam) < 1),
+    reason="from x = (v^lam - (1 - v)^lam)/lam follows dv, by the implicit function theorem",
+    domain=Domain("lam ≤ 0 or |x lam| < 1", lambda x, lam: lam <= 0 or abs(x * lam) < 1),
 )
 
 # Kolmogorov's distribution. -----------------------------------------------------------------------
@@ -181,7 +182,7 @@ kolmogorov_derivative: Wrapping = scipy_row(
     lambda _v, n, x: kolmogorov_derivative(n + 1, x),
     value=lambda n, x: _differentiate_kolmogorov(read_orders("kolmogorov_derivative", n)[0], x),
     reason="the derivative of the n-th derivative of Kolmogorov's distribution is the next one",
-    domain=Domain("x = 1, 2, ...", lambda n, x: n > 0),
+    domain=Domain("n = 1, 2, ...", lambda n, x: n > 0),
 )
 kolmogorov = scipy_row(
     "kolmogorov",

@@ -167,7 +167,7 @@ binom = scipy_row(
     lambda v, n, k: v * polygamma_step(0, n - k + 1, k),
     lambda v, n, k: v * polygamma_step(0, k + 1, n - 2 * k),
     reason="the binomial coefficient is Γ(n + 1)/(Γ(k + 1) Γ(n - k + 1)), and Γ' = Γ digamma",
-    domain=Domain("-1 < y < x + 1", lambda n, k: -1 < k < n + 1),
+    domain=Domain("-1 < k < n + 1", lambda n, k: -1 < k < n + 1),
 )
 
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
@@ -190,5 +190,5 @@ poisson_log = scipy_row(
     lambda _v, k, m: choose((plain(k) == 0) & (plain(m) == 0), -1, lambda: (k - m) / m),
     value=poisson_log_value,
     reason="k log m - m - log Γ(k + 1) has the derivatives log m - digamma(k + 1) and k/m - 1",
-    domain=Domain("x > -1, y > 0", lambda k, m: k > -1 and m > 0),
+    domain=Domain("k > -1, m > 0", lambda k, m: k > -1 and m > 0),
 )

@@ -123,14 +123,18 @@ function kindOf(doc, box) {
   return doc.nodes[i].op ? (doc.outputs.includes(i) ? "output" : "") : "input";
 }
 
+const LETTER = 10; // pixels of a letter of a name
+
 // The name, which for a result is "y = v5", and the operation, as far as there is room.
 function nodeHeads(doc, box, place) {
   const i = doc.order[doc.boxes[box].start];
   const node = doc.nodes[i], result = resultNames(doc).get(i);
   const name = place("name", 8, 18);
-  if (result && result !== node.name) name.append(...nameSvg(result), make("tspan", {}, " = "));
-  name.append(...nameSvg(node.name));
-  const used = 9 + 7 * (node.name.length - 1) + (result ? 9 * result.length + 28 : 0);
+  const before = result && result !== node.name ? 9 * result.length + 28 : 0;
+  if (before) name.append(...nameSvg(result), make("tspan", {}, " = "));
+  const own = clipped(node.name, Math.floor((doc.box[0] - 16 - before) / LETTER));
+  name.append(...nameSvg(own));
+  const used = 9 + 7 * (own.length - 1) + before;
   const room = Math.floor((doc.box[0] - 20 - used) / 6.6);
   const operator = node.op ?? "input";
   return [name, place("operator", doc.box[0] - 8, 17, room > 3 || room >= operator.length ? clipped(operator, room) : "")];

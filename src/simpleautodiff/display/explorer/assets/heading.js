@@ -78,7 +78,7 @@ function typeset(text, nodeOf) {
       return inner;
     }
     const word = words[at++] ?? "";
-    if (/^[\d.]/.test(word)) return { part: mathml("mn", {}, word), binds: 5 };
+    if (/^[\d.]/.test(word)) return { part: mathml("mn", {}, minus(word)), binds: 5 };
     if (!/^[A-Za-z_]/.test(word)) throw new SyntaxError(text);
     return accept("(") ? called(word) : { part: name(word), binds: 5 };
   }
@@ -118,7 +118,9 @@ function heading(doc, write) {
   return [mathml("math", { alttext: `${names.map(([, name]) => name).join(", ")} = ${text.replace("dots", "…")}` }, sides)];
 }
 
-// "y = v5", and its number as soon as it is known.
+const NO_DERIVATIVE = ": it has no derivative here, only the numbers that the rules compute";
+
+// "y = v5", and its number as soon as it is known; a nan has no derivative.
 function resultLine(doc, model, has) {
   const parts = [];
   for (const [i, name] of resultNames(doc)) {
@@ -126,7 +128,7 @@ function resultLine(doc, model, has) {
     const own = doc.nodes[i].name;
     parts.push(make("span", { class: "n", "data-node": i }, ...nameHtml(name)));
     if (own !== name) parts.push(" = ", make("span", { class: "n", "data-node": i }, ...nameHtml(own)));
-    if (has(i)) parts.push(` = ${model.values[i]?.text ?? short(model.values[i])}`);
+    if (has(i)) parts.push(` = ${minus(model.values[i]?.text ?? short(model.values[i]))}${hasNan(model.values[i]) ? NO_DERIVATIVE : ""}`);
   }
   return parts;
 }

@@ -1,6 +1,9 @@
 // "Predict the next number": the coming number is asked for, and a wrong answer is diagnosed.
 
-const near = (a, b) => Math.abs(a - b) <= 1e-12 + 2e-3 * Math.max(Math.abs(a), Math.abs(b)) || (Number.isNaN(a) && Number.isNaN(b));
+const near = (a, b) => Object.is(a, b) || (Number.isFinite(a - b) && Math.abs(a - b) <= 1e-12 + 2e-3 * Math.max(Math.abs(a), Math.abs(b)));
+
+// An answer as JavaScript writes numbers: with a point, a hyphen, Infinity and NaN.
+const spell = (text) => text.trim().replace(",", ".").replaceAll("−", "-").replace(/inf(inity)?|∞/i, "Infinity").replace(/^nan$/i, "NaN");
 
 // Whether an answer is a number, to the digits that it is given in.
 function matches(text, truth) {
@@ -71,15 +74,16 @@ function diagnoseValue(is, args) {
 
 // The panel: `coming()` is the next step, its phase and its row; `on` takes it; `reached` is told to.
 function predictor(part, doc, now, write, on) {
-  let active = false, asked = 0, right = 0, tried = false;
+  let active = false, asked = 0, right = 0, tried = false, shown = "";
   const field = make("input", { type: "text", inputmode: "decimal", "aria-label": "Your prediction", autocomplete: "off", spellcheck: "false" });
   const check = make("button", { type: "submit", class: "chip" }, "Check");
   const reveal = make("button", { type: "button", class: "chip" }, "Show it");
   const verdict = make("p", { class: "verdict", role: "status" });
   const score = make("span", { class: "score" });
+  const note = make("p", { class: "note" }); // why nothing is asked
   const question = make("label", { class: "question" });
   const form = make("form", { class: "ask" }, question, field, check, reveal);
-  part.predict.append(form, verdict, score);
+  part.predict.append(form, note, verdict, score);
 
   const coming = () => {
     const { steps, here } = now();
@@ -92,36 +96,52 @@ function predictor(part, doc, now, write, on) {
     return typeof event.number === "number" || event.kind === "seed";
   }
 
+  function whyNothing(event) {
+    if (!event) return "This phase is at its end: go back, or choose another one.";
+    if (event.events) return "The next step is a folded box: unfold it, or go on with →.";
+    if (["visit", "place"].includes(event.kind)) return "Here no number is computed: choose Evaluation, Forward or Reverse.";
+    if (!doc.nodes[event.node].op) return "The next number is an input, which is given: go on with →.";
+    return "The next step is no single number: go on with →.";
+  }
+
   function render() {
     part.predict.hidden = !active;
     part.predicting.setAttribute("aria-pressed", active);
-    if (!active) return;
     const event = coming();
     const { steps, here } = now();
+    const place = active && askable(event) ? `${here.phase} ${here.count}` : "";
+    const fresh = place !== shown;
+    shown = place;
+    if (!active) return;
     form.hidden = !askable(event);
+    note.textContent = form.hidden ? whyNothing(event) : "";
     score.textContent = asked ? `${right} of ${asked} right` : "";
     if (form.hidden) return;
     const { name, symbols } = write.row(event, steps[here.phase]);
     question.replaceChildren(...name, " = ", ...(event.kind === "seed" ? [] : [symbols, " = "]));
     field.value = "";
     tried = false;
+    if (fresh) field.focus({ preventScroll: true });
   }
 
-  // Take the step; those that ask for nothing are taken with it.
-  function pass() {
-    on();
+  // Take the steps of an evaluation that ask for nothing.
+  function skip() {
     const start = now().here.phase;
     while (now().here.phase === start && coming() && !askable(coming()) && coming().kind === "value") on();
-    field.focus({ preventScroll: true });
+  }
+
+  function pass() {
+    on();
+    skip();
   }
 
   function answer(event) {
     event.preventDefault();
-    const text = field.value.trim().replace(",", ".").replace("−", "-");
-    if (!text || Number.isNaN(Number(text)) && text !== "nan") return say("A number is wanted.", "wrong");
+    const text = spell(field.value);
+    if (!text || Number.isNaN(Number(text)) && text !== "NaN") return say("A number is wanted.", "wrong");
     const { model, steps, here } = now();
     const parts = ingredients(doc, model, coming(), steps[here.phase].sweep);
-    const hit = text === "nan" ? Number.isNaN(parts.truth) : matches(text, parts.truth);
+    const hit = matches(text, parts.truth);
     if (!tried) asked++;
     if (hit && !tried) right++;
     tried = true;
@@ -141,14 +161,14 @@ function predictor(part, doc, now, write, on) {
     const { truth } = ingredients(doc, now().model, coming(), now().steps[now().here.phase].sweep);
     if (!tried) asked++;
     pass();
-    say(`It was ${short(truth)}.`, "");
+    say(`It was ${minus(short(truth))}.`, "");
   });
   function toggle() {
     active = !active;
     [asked, right] = [0, 0];
     say("", "");
+    if (active) skip();
     render();
-    if (active && !form.hidden) field.focus({ preventScroll: true });
   }
   part.predicting.addEventListener("click", toggle);
   // Whether a step has to wait for an answer.

@@ -82,6 +82,7 @@ function rangeAndBox(name, value, tell) {
   const range = make("input", { type: "range", min: value - span, max: value + span,
     step: span / 200, value, "aria-label": `${name}, slider` });
   const box = make("input", { type: "number", step: "any", value, "aria-label": name });
+  box.style.minWidth = `calc(${String(value).length}ch + 40px)`;
   range.value = value;
   range.addEventListener("input", () => {
     box.value = String(Number(Number(range.value).toPrecision(6)));

@@ -98,7 +98,7 @@ function stage(root, part, doc, now, write) {
   function brief(number, most = 12, given = false) {
     if (typeof number !== "number" || !Number.isFinite(number)) return minus(clipped(short(number), most));
     const texts = [...(given ? [typed(number)] : []), short(number), short(number, 1)];
-    return minus(texts.find((text, k) => text.length < (given && !k ? 10 : 9)) ?? python(number.toPrecision(4)));
+    return minus(texts.find((text, k) => text.length < (given && !k ? 10 : 9)) ?? scientific(number.toPrecision(4), 4));
   }
 
   // A derivative with its name; with its letter alone, or alone, where the box is too small for more.

@@ -119,6 +119,7 @@ function writer(doc, now) {
       : ["Node", "In symbols", "In numbers", "Result"];
     const arrays = phase.id !== "order" && lines.some((line) => line[3].classList.contains("array"));
     const kind = !arrays ? phase.id : lines.some((line) => line[2].textContent) ? "mixed" : "bare"; // without numbers
+    if (kind !== phase.id || kind === "order") lines.flat().forEach(entitle); // whose columns may cut it
     const rest = phase.events.length - first - events.length;
     return make("table", { class: kind },
       make("thead", {}, make("tr", {}, ...heads.map((h) => make("th", { scope: "col" }, h)))),
@@ -167,8 +168,12 @@ function writer(doc, now) {
     const last = elements === undefined ? make("td", { class: "result" }, minus(result))
       : make("td", { class: "result array", title: result }, make("span", {}, size), " ", make("span", { class: "slice" }, minus(elements)));
     const cells = [make("td", {}, symbols), make("td", {}, ...(numbers ? [numbers] : []))];
-    for (const cell of cells) if (cell.textContent.length > 24) cell.title = cell.textContent;
     return [make("th", { scope: "row" }, ...name), ...cells, last];
+  }
+
+  // Give a cell its whole text as a title.
+  function entitle(cell) {
+    if (cell.textContent) cell.title ||= cell.textContent;
   }
 
   // The path and the order after each step of a search, as far as they are drawn.
