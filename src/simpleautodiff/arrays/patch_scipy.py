@@ -184,7 +184,7 @@ _EXACT_IN_DOUBLE = {  # computed in 64 bits, where SciPy computes in those of th
 
 def _give_values(result: Any, name: str, original: Any, args: Any, kwargs: Any) -> Any:
     """Give the values of SciPy's own function to the result of the implementation."""
-    exact = name in _EXACT or (name in _EXACT_IN_DOUBLE and not unless_double(*args))
+    exact = name in _EXACT or (name in _EXACT_IN_DOUBLE and not unless_double(result))
     if exact or not name.startswith("scipy."):
         return result
     if isinstance(result, SparseNode) or any(isinstance(arg, SparseNode) for arg in args):
