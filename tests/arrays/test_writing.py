@@ -526,3 +526,31 @@ def test_a_view_without_another_dtype():
     np.testing.assert_array_equal(ad.grad(f)(np.array([1.0, 2.0, 3.0])), [0.0, 16.0, 24.0])
     with pytest.raises(ad.LostDerivativeError, match=r"use x\.astype\(dtype\)"):
         ad.grad(lambda x: np.sum(x.view(np.int64)))(np.ones(2))
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply])
+def test_elements_changed_again_and_again_have_numpys_last_bits(ufunc):
+    def change(x):
+        y = x[:2] * 3
+        ufunc.at(y, [0, 0, 1, 0], x)
+        return y
+
+    for x in np.random.default_rng(3).normal(size=(20, 4)):
+        value, tangent = ad.jvp(change, (x,), (np.ones(4),))
+        np.testing.assert_array_equal(value, change(x.copy()))
+        slopes = ad.jacrev(change)(x)
+        np.testing.assert_allclose(slopes @ np.ones(4), tangent, rtol=1e-12)
+        batch = ad.vmap(change)(np.stack([x, -x]))
+        np.testing.assert_allclose(batch, [change(x.copy()), change(-x)], rtol=1e-14)
+
+
+def test_a_view_of_an_array_that_was_written_to():
+    def f(x):
+        y = np.zeros(3)
+        y[:] = x
+        z = y.view()
+        z[0] = x[1] * x[2]
+        return np.sum(y * y)
+
+    found = ad.grad(f)(np.array([1.0, 2.0, 3.0]))  # of (x1 x2)² + x1² + x2²
+    np.testing.assert_array_equal(found, [0.0, 2 * 2 * 9 + 4, 2 * 3 * 4 + 6])

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.registry import IN_PLACE_FUNCTIONS, as_array, is_batch
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, Written, plain, unwrapped
 from simpleautodiff.rules.array.indexing import getitem, is_recorded, record_with, scatter
 from simpleautodiff.rules.array.shapes import reshape, shape_of
+from simpleautodiff.rules.decisions import find_written_level
+from simpleautodiff.values.functions import Function
 from simpleautodiff.values.pytree import map_leaves
 
 
@@ -82,12 +85,32 @@ def write_at(ufunc: Any, a: Any, indices: Any, *values: Any) -> None:
     if not isinstance(a, (Traced, Written)):
         return ufunc.at(a, indices, *map(unwrapped, values))  # type: ignore[no-any-return]
     a = a.writable()
+    before = a.current
+    _write_each(ufunc, a, indices, values)
+    if find_written_level(before, values) is None:
+        a.current = give_values(a.current, _make_changed(ufunc), (before, indices, *values), {})
+    return None
+
+
+def _make_changed(ufunc: Any) -> Function:
+    """Return a function that does what ufunc.at does, to a copy."""
+
+    def changed(a: Any, indices: Any, *values: Any) -> Any:
+        result = np.array(a)
+        ufunc.at(result, indices, *values)
+        return result
+
+    return changed
+
+
+def _write_each(ufunc: Any, a: Writable, indices: Any, values: Any) -> None:
+    """Change elements of a writable array; sums are added up before."""
     if is_recorded(indices) and ufunc in (np.add, np.subtract):
         chosen = shape_of(getitem(record_with(indices, a.current), indices))
         given = [np.broadcast_to(as_array(unwrapped(v)), chosen) for v in values]
         total = scatter(*[record_with(indices, v) for v in given], indices, _shape(a))
         a.current = ufunc(a.current, total)
-        return None
+        return
     flat_indices = _make_flat_indices(a)[indices]
     given = [
         np.broadcast_to(as_array(unwrapped(v)), flat_indices.shape).reshape(-1) for v in values
@@ -96,13 +119,12 @@ def write_at(ufunc: Any, a: Any, indices: Any, *values: Any) -> None:
     if ufunc in (np.add, np.subtract):
         total = scatter(*given, flat_indices, (math.prod(_shape(a)),))
         a.current = ufunc(a.current, reshape(total, _shape(a)))
-        return None
+        return
     turns = _count_previous(flat_indices)
     for turn in range(turns.max(initial=-1) + 1):
         now = np.flatnonzero(turns == turn)
         before = reshape(a.current, (-1,))[flat_indices[now]]
         _write(a, flat_indices[now], ufunc(before, *[value[now] for value in given]))
-    return None
 
 
 def _count_previous(flat_indices: Any) -> Any:

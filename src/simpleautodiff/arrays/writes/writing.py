@@ -221,6 +221,11 @@ def _refuse(name: str) -> Callable[..., Any]:
     return refuse
 
 
+def _view(self: Writable, *args: Any, **kwargs: Any) -> Any:
+    """Return a view of the array as it is; refuse another dtype, which would read its bytes."""
+    return _refuse("view")(self) if args or kwargs else view_or_copy(self, lambda x: x[...])
+
+
 def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     if method == "at":
         return write_at(ufunc, *inputs)
@@ -343,6 +348,7 @@ def methods_of_writable() -> dict[str, Any]:
         ),
         "ravel": lambda self, order="C": view_or_copy(self, lambda x: np.ravel(x, order)),
         "swapaxes": lambda self, a, b: view_or_copy(self, lambda x: np.swapaxes(x, a, b)),
+        "view": _view,
         "squeeze": lambda self, axis=None: view_or_copy(self, lambda x: np.squeeze(x, axis)),
         "__bool__": lambda self: bool(self.current),
         "__float__": lambda self: float(self.current),
@@ -366,7 +372,7 @@ def methods_of_writable() -> dict[str, Any]:
         "partition": _partition,
         "put": _put,
         "writable": lambda self: self,
-        **{name: _refuse(name) for name in ("resize", "itemset", "byteswap", "view")},
+        **{name: _refuse(name) for name in ("resize", "itemset", "byteswap")},
         "__repr__": lambda self: f"Writable({self.current!r})",
         "__hash__": None,
     }
