@@ -5,6 +5,7 @@ never ends is known, and each one that took longer than a second, or raised what
 the library's.
 """
 
+import importlib
 import itertools
 import random
 import sys
@@ -68,6 +69,7 @@ def warm_up():
     """Load what the first call of all would load."""
     ad.grad(ad.sin)(1.0)
     ad.derivative(ad.lgamma, 2)(1.5)
+    importlib.import_module("scipy.stats")  # for densities
 
 
 if __name__ == "__main__":
