@@ -81,6 +81,10 @@ class FloatError(DomainError, FloatingPointError):
     """A floating-point error that `np.errstate` was told to raise."""
 
 
+# What a function may raise at some numbers and not at others, so that code catches it.
+RAISED_BY_NUMBERS = (ArithmeticError, IndexError, np.linalg.LinAlgError, Warning)
+
+
 class ResultError(AutodiffError, TypeError):
     """A function returned something that has no derivative of the kind asked for."""
 

@@ -33,7 +33,7 @@ import numpy as np
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, scipy_caller
 from simpleautodiff.arrays.patch_scipy import PATCHED, has_node
 from simpleautodiff.arrays.random_draws import stand_in_for, stand_ins_for_random
-from simpleautodiff.arrays.registry import FUNCTIONS
+from simpleautodiff.arrays.registry import FUNCTIONS, decide
 from simpleautodiff.arrays.shaping import add_axes, lay_out
 from simpleautodiff.arrays.writes.versions import MAKING, as_made
 from simpleautodiff.core.level import Traced, Written, unwrapped
@@ -123,8 +123,6 @@ def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
         if function in _IN_ORDER:
             given |= {"order": _IN_ORDER[function], "ndmin": 1}
-        if function is np.full:
-            given.pop("order", None)
         if function in _LIKE and kwargs.get("copy", True):
             return FUNCTIONS[function](*args, **given)
         return _convert(*args, **given)
@@ -170,20 +168,31 @@ def _join(arg: Any) -> Any:
 
 
 def _require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
-    """Do what np.require does; a node has no memory layout of its own."""
-    return _convert(a, dtype) if has_node([a]) else np.require(a, dtype, requirements, like=like)
+    """Do what np.require does."""
+    if not has_node([a]):
+        return np.require(a, dtype, requirements, like=like)
+    asked = {str(each).upper() for each in requirements or ()}
+    by_rows, by_columns = asked & _BY_ROWS, asked & _BY_COLUMNS
+    return _convert(a, dtype, "C" if by_rows else "F" if by_columns else None)
 
 
 def _require_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     """Do what np.asarray_chkfinite does."""
     if not has_node([a]):
         return np.asarray_chkfinite(a, dtype, order)
-    array = _convert(a, dtype)
-    if not np.all(np.isfinite(array)):
+    array = _convert(a, dtype, order)
+    if not decide(is_finite, unwrapped(array)):
         raise InputError(f"np.asarray_chkfinite: the array has infs or nans{cite_line()}")
     return array
 
 
+def is_finite(a: Any) -> Any:
+    """Tell whether all elements of an array are finite."""
+    return np.all(np.isfinite(a))
+
+
+_BY_ROWS = {"C", "C_CONTIGUOUS", "CONTIGUOUS"}  # what np.require may be asked for
+_BY_COLUMNS = {"F", "F_CONTIGUOUS", "FORTRAN"}
 _UNDISPATCHED = {np.require: _require, np.asarray_chkfinite: _require_finite}
 
 

@@ -19,19 +19,21 @@ from simpleautodiff.arrays.batch.opaque import Opaque, OpaqueLevel, highest_leve
 from simpleautodiff.arrays.call_hints import compiled_call_error
 from simpleautodiff.arrays.join_arrays import stack
 from simpleautodiff.arrays.lost_derivatives import scipy_error
-from simpleautodiff.arrays.shaping import lay_out
 from simpleautodiff.arrays.writes.example_indices import is_single
 from simpleautodiff.arrays.writes.views import note, twin
 from simpleautodiff.arrays.writes.writable import get_item
 from simpleautodiff.core.level import Level, apply, plain
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.errors import ArgumentError, LostDerivativeError, cite_line
+from simpleautodiff.errors import (
+    RAISED_BY_NUMBERS,
+    ArgumentError,
+    LostDerivativeError,
+    cite_line,
+)
 from simpleautodiff.rules.array.indexing import flat_indices, getitem, scatter, set_item
 from simpleautodiff.rules.array.repeated_values import OneByOne
 from simpleautodiff.rules.array.shapes import broadcast_to, pad_rank, reshape, shape_of, shift_axes
 from simpleautodiff.values.pytree import flatten, map_leaves
-
-_OF_NUMBERS = (ArithmeticError, IndexError, np.linalg.LinAlgError, Warning)  # errors by numbers
 
 
 class Parting(BaseException):
@@ -58,7 +60,7 @@ class BatchLevel(OpaqueLevel):
         """Run a primitive on all examples."""
         try:
             return self._run(primitive, args)
-        except _OF_NUMBERS as error:
+        except RAISED_BY_NUMBERS as error:
             raise self.part_at(error) from None
 
     def part_at(self, error: BaseException) -> BaseException:
@@ -100,7 +102,7 @@ class BatchLevel(OpaqueLevel):
         values = [arg.value if b else arg for arg, b in zip(args, which, strict=True)]
         try:
             result = function(*self._align_ranks(values, which))
-        except _OF_NUMBERS as error:
+        except RAISED_BY_NUMBERS as error:
             raise self.part_at(error) from None
         if isinstance(result, tuple):
             return tuple([Batch(part, self) for part in result])
@@ -112,7 +114,7 @@ class BatchLevel(OpaqueLevel):
             return _reduce_plainly(function, *args, **kwargs)
         try:
             return self.one_by_one(function, args, kwargs)
-        except _OF_NUMBERS as error:
+        except RAISED_BY_NUMBERS as error:
             raise self.part_at(error) from None
 
     def one_by_one(self, function: Callable[..., Any], args: Any, kwargs: Any = None) -> Any:
@@ -159,12 +161,9 @@ class Batch(Opaque):
         inner = plain(self.value)
         return self if inner is self.value else Batch(inner, self.level)
 
-    def astype(self, dtype: Any, order: str = "K", *_: Any, copy: bool = True, **__: Any) -> Any:
+    def cast(self, dtype: Any) -> Batch:
         """Return the batch in another dtype."""
-        laid_out = lay_out(self, order)
-        if not copy and np.dtype(dtype) == self.dtype:
-            return laid_out
-        return Batch(laid_out.value.astype(dtype), self.level)
+        return Batch(self.value.astype(dtype), self.level)
 
     def __getitem__(self, index: Any) -> Any:
         parts = flatten(index)[0]
@@ -173,7 +172,7 @@ class Batch(Opaque):
         level: Any = highest_level((self, index))
         try:
             part = _getitem_per_example(level, self, index)
-        except IndexError as error:
+        except RAISED_BY_NUMBERS as error:
             raise level.part_at(error) from None
         if is_single(index) and shape_of(part):
             note(part, self, lambda array: get_item(array, index))

@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from simpleautodiff.arrays.registry import FUNCTIONS, SPECIAL_UFUNCS, array_function
+from simpleautodiff.arrays.shaping import lay_out
 from simpleautodiff.arrays.ufuncs import array_ufunc, is_plain
 from simpleautodiff.core.level import Level, Traced, plain
 from simpleautodiff.rules.row import UFUNCS
@@ -59,6 +60,15 @@ class Opaque(Traced):
     opaque = True
     shape: Any
     dtype: Any
+
+    def cast(self, dtype: Any) -> Any:
+        """Return the value in another dtype."""
+        raise NotImplementedError
+
+    def astype(self, dtype: Any, order: str = "K", *_: Any, copy: bool = True, **__: Any) -> Any:
+        """Return the value in another dtype, as a method of NumPy's arrays does."""
+        laid_out = lay_out(self, order)
+        return laid_out if not copy and np.dtype(dtype) == self.dtype else laid_out.cast(dtype)
 
     def zeros(self) -> Any:
         """Return zeros of the shape and dtype of one example."""

@@ -383,9 +383,9 @@ def full_like(
 
 
 @implements(np.full)
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C") -> Any:
     """Fill a new array: np.full(shape, x, like=x)."""
-    return full_like(np.empty(shape), fill_value, dtype)
+    return full_like(np.empty(shape), fill_value, dtype, order)
 
 
 @implements(np.vander)

@@ -91,11 +91,7 @@ def outline_of(a: Any) -> Any:
     if not is_array(plain(a)):
         return plain(a)
     layout = layout_of(a)
-    return (
-        np.empty(np.shape(a), plain(a).dtype)
-        if layout is None
-        else np.empty_like(layout, plain(a).dtype)
-    )
+    return np.empty_like(np.empty(np.shape(a)) if layout is None else layout, plain(a).dtype)
 
 
 _LIKE_FUNCTIONS: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)

@@ -38,7 +38,7 @@ from simpleautodiff.compiled.recording.trace_program import (
 )
 from simpleautodiff.core.level import Traced, evaluate
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.errors import TraceError, cite_line, find_user_frame
+from simpleautodiff.errors import RAISED_BY_NUMBERS, TraceError, cite_line, find_user_frame
 from simpleautodiff.rules.restating import find_value_alone
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import map_leaves
@@ -178,7 +178,7 @@ class SymbolLevel(OpaqueLevel):
         """
         try:
             return function(*args, **kwargs)
-        except (ArithmeticError, IndexError, np.linalg.LinAlgError, Warning):
+        except RAISED_BY_NUMBERS:
             self.catches = self.catches or cite_line()
             raise
 

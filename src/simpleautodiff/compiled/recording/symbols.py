@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from simpleautodiff.arrays.batch.opaque import OPERATIONS_WITHOUT_SLOPE, Opaque
-from simpleautodiff.arrays.shaping import lay_out
 from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import apply
@@ -57,12 +56,9 @@ class Symbol(Opaque):
         """Return the symbol itself: it has no plain number."""
         return self
 
-    def astype(self, dtype: Any, order: str = "K", *_: Any, copy: bool = True, **__: Any) -> Any:
+    def cast(self, dtype: Any) -> Any:
         """Return the symbol in another dtype."""
-        laid_out = lay_out(self, order)
-        if not copy and np.dtype(dtype) == self.dtype:
-            return laid_out
-        return apply(TABLE["astype"], laid_out, np.dtype(dtype))
+        return apply(TABLE["astype"], self, np.dtype(dtype))
 
     def __getitem__(self, index: Any) -> Any:
         return apply(GETITEM, self, index)
