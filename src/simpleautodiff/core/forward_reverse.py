@@ -15,7 +15,7 @@ from simpleautodiff.core.linear import PartialAdjoint
 from simpleautodiff.core.node import Hand, Node, not_by_hand_error
 from simpleautodiff.core.order import check_node, execution_order, find_connected, topological_order
 from simpleautodiff.core.sweep import accumulate, forward_sweep, reverse_sweep
-from simpleautodiff.errors import ArgumentError, RuleError, TraceError
+from simpleautodiff.errors import ArgumentError, TraceError
 from simpleautodiff.values.functions import check_value
 
 _FIXED_PRECISION = (int, float, complex, Fraction)  # excludes context-dependent types
@@ -75,9 +75,9 @@ def forward(
     is not known yet and counts as 0.
     """
     seeds = _check_seeds(root, seed)
-    found, dot = check_unchanged(topological_order(*seeds)), Sweep(seeds)
+    found, dot = topological_order(*seeds), Sweep(seeds)
     forward_sweep(found, dot)
-    remember(dot, found)
+    store(dot, found)
     if verbose or Node.verbose:
         engine.narrate("forward", found, seeds, dot)
     return dot if order is None else engine.sweep_along("forward", order, seeds, dot)
@@ -109,10 +109,10 @@ def reverse(
     (5.5, 1.716)
     """
     seeds = _check_seeds(root, seed)
-    found, bar = check_unchanged(execution_order(*seeds)), Sweep(seeds)
+    found, bar = execution_order(*seeds), Sweep(seeds)
     for _ in reverse_sweep(found, bar):
         pass
-    remember(bar, found)
+    store(bar, found)
     if verbose or Node.verbose:
         engine.narrate("reverse", found, seeds, bar)
     return bar if order is None else engine.sweep_along("reverse", order, seeds, bar)
@@ -134,22 +134,19 @@ def _check_seeds(root: Roots, seed: Any) -> dict[Node, Any]:
             raise ArgumentError(
                 "a seed is a number; for one derivative write reverse(y)[x] or forward(x)[y]"
             )
-        accumulate(seeds, node, check_value(number, "a seed"))
+        is_number = isinstance(number, (int, float))
+        accumulate(seeds, node, number if is_number else check_value(number, "a seed"))
     return seeds
 
 
-def check_unchanged(order: list[Node]) -> list[Node]:
-    """Return an order; refuse it if a value was edited after other nodes were computed from it."""
+def store(sweep: Sweep, order: Sequence[Node]) -> None:
+    """Store the results of a sweep in the nodes of the whole graph; 0 where it did not reach.
+
+    They are refused if a value was edited after other nodes were computed from it.
+    """
     for node in order:
         primitive = node.primitive
-        if primitive is None:
-            continue
-        if len(primitive.partials) < len(node.args):
-            raise RuleError(
-                f"{node!r} was made by hand without its derivatives; say "
-                "node.grad_wrt_parents = [...] after making it"
-            )
-        if not primitive.listed or type(node.value) not in _FIXED_PRECISION:
+        if primitive is None or not primitive.listed or type(node.value) not in _FIXED_PRECISION:
             continue
         values = node.values()
         try:
@@ -161,13 +158,8 @@ def check_unchanged(order: list[Node]) -> list[Node]:
                 f"{primitive.call(values)} is {value!r}, but its node holds {node.value!r}: a "
                 "value was changed after the graph was built. Build the graph again from new nodes."
             )
-    return order
-
-
-def remember(sweep: Sweep, order: Sequence[Node]) -> None:
-    """Store the results of a sweep in the nodes of the whole graph; 0 where it did not reach."""
     for node, derivative in sweep.items():
         if isinstance(derivative, PartialAdjoint):
             sweep[node] = derivative.filled()
     for node in find_connected(order):
-        node.derivative = sweep.get(node)
+        node.derivative = dict.get(sweep, node, 0)

@@ -95,6 +95,11 @@ class Primitive:
 
     def partial(self, index: int, value: Any, args: Args) -> Any:
         """Return ∂v/∂args[index] as a number, a linear map or `ZERO`."""
+        if not self.partials:
+            raise RuleError(
+                f"a node {self.name!r} was made by hand without its derivatives; say "
+                "node.grad_wrt_parents = [...] after making it"
+            )
         rule = self.partials[index]
         if not callable(rule):
             return rule

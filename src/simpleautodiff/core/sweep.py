@@ -10,16 +10,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.linear import ZERO, PartialAdjoint, plus, pull, push
+from simpleautodiff.core.linear import ZERO, PartialAdjoint, pull, push
 from simpleautodiff.core.node import Node
 
 
 def forward_sweep(order: Iterable[Node], dot: dict[Node, Any]) -> None:
     """Carry tangents along an order: v̇ = Σ over parents u of (∂v/∂u) u̇."""
     for node in order:
+        row, values = node.primitive, node.values()
         for k, parent in enumerate(node.args):
-            if isinstance(parent, Node) and parent in dot:
-                accumulate(dot, node, push(node.local_derivative(k), dot[parent]))
+            if isinstance(parent, Node) and parent in dot and row is not None:
+                accumulate(dot, node, push(row.partial(k, node.value, values), dot[parent]))
 
 
 def reverse_sweep(
@@ -33,12 +34,15 @@ def reverse_sweep(
     for node in reversed(order):
         if node not in bar:
             continue
-        adjoint = bar[node]
+        adjoint, row, values = bar[node], node.primitive, node.values()
         partly = isinstance(adjoint, PartialAdjoint)
         for k, parent in enumerate(node.args):
-            if isinstance(parent, Node):
-                ask = adjoint.local_derivative if partly else Node.local_derivative
-                derivative = ask(node, k)
+            if isinstance(parent, Node) and row is not None:
+                derivative = (
+                    adjoint.local_derivative(node, k)
+                    if partly
+                    else row.partial(k, node.value, values)
+                )
                 if accumulate(bar, parent, pull(derivative, adjoint)):
                     yield node, k, derivative, bar[parent]
 
@@ -49,7 +53,10 @@ def accumulate(derivatives: dict[Node, Any], node: Node, term: Any) -> bool:
         return False
     if type(term) not in engine.scalars or type(node.value) not in engine.scalars:
         term = fit(term, node.value)
-    derivatives[node] = plus(derivatives[node], term) if node in derivatives else term
+    if node in derivatives:
+        known = derivatives[node]
+        term = term + known if isinstance(term, PartialAdjoint) else known + term
+    derivatives[node] = term
     return True
 
 

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from simpleautodiff.core.level import WATCHERS
+from simpleautodiff.core.level import WATCHERS, Level
 from simpleautodiff.core.linear import ZERO, filled, plus
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive, values_read
@@ -36,6 +36,9 @@ class FastTape(Tape):
     large = False  # whether it has large arrays, which may be freed in a sweep
     repeatable = False  # whether the running sweep may be repeated
     roots = False  # whether it has a root, such as abs or sqrt, whose square is smooth
+
+    def __init__(self) -> None:
+        Level.__init__(self)
 
     def __exit__(self, *exception: object) -> None:
         self.open = False
@@ -112,9 +115,7 @@ class FastTape(Tape):
     def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
         """Sweep back; if `once`, large arrays are freed soon after the sweep has passed them."""
         seeds = list(seeds)
-        self.repeatable = not self.large and PLAIN_TYPES.issuperset(
-            [type(seed) for _, seed in seeds]
-        )
+        self.repeatable = not self.large
         bar = self._place(seeds)
         guessed = reverse_sweep(self, bar, once)
         if guessed and not all([_is_finite(bar[node.index]) for node in inputs]):
@@ -129,6 +130,8 @@ class FastTape(Tape):
         """Return the adjoints that a sweep begins with, by the index of their node."""
         bar: list[Any] = [None] * len(self)
         for node, seed in seeds:
+            if type(seed) not in PLAIN_TYPES:
+                self.repeatable = False
             old = bar[node.index]
             bar[node.index] = seed if old is None else plus(old, seed)
         return bar

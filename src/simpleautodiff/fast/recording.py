@@ -14,9 +14,9 @@ from __future__ import annotations
 import gc
 import os
 import threading
+from threading import get_ident
 
 from simpleautodiff.fast import array_locks
-from simpleautodiff.fast.array_locks import while_holding
 from simpleautodiff.fast.memory_pool import POOL
 
 _uses: dict[EngineUse, int] = {}  # the running uses, and the thread of each
@@ -47,8 +47,11 @@ class _Pause:
     def end_if_unused(self) -> None:
         """Undo all temporary changes, if nothing is being recorded any more."""
         if self.paused and not _uses:
-            POOL.close()
-            array_locks.unlock_all()
+            POOL.allowed = False
+            if POOL.open:
+                POOL.close()
+            if array_locks.is_locked():
+                array_locks.unlock_all()
             if self.was_enabled:
                 gc.enable()
             self.paused = False
@@ -58,17 +61,34 @@ _pause = _Pause()
 
 
 class EngineUse:
-    """One use of the engine; the module says how it is entered."""
+    """One use of the engine; the module says how it is entered.
+
+    Every derivative passes here, so `array_locks.while_holding` is written out.
+    """
 
     __slots__ = ()
 
     def __enter__(self) -> None:
-        _uses[self] = threading.get_ident()
-        while_holding(_pause.lock, _pause.begin)
+        _uses[self] = get_ident()
+        try:
+            _pause.lock.acquire()
+            _pause.begin()
+        finally:
+            try:  # noqa: SIM105
+                _pause.lock.release()
+            except RuntimeError:
+                pass
 
     def __exit__(self, *exception: object) -> None:
         _uses.pop(self, None)
-        while_holding(_pause.lock, _pause.end_if_unused)
+        try:
+            _pause.lock.acquire()
+            _pause.end_if_unused()
+        finally:
+            try:  # noqa: SIM105
+                _pause.lock.release()
+            except RuntimeError:
+                pass
 
 
 class SurelyEnded:
@@ -76,10 +96,8 @@ class SurelyEnded:
 
     __slots__ = ("use",)
 
-    def __init__(self) -> None:
-        self.use = EngineUse()
-
     def __enter__(self) -> EngineUse:
+        self.use = EngineUse()
         return self.use
 
     def __exit__(self, *exception: object) -> None:
@@ -90,7 +108,7 @@ class SurelyEnded:
 def _after_fork() -> None:
     """Forget the uses of other threads, which do not run in a forked process."""
     _pause.lock = threading.RLock()
-    own = threading.get_ident()
+    own = get_ident()
     for use in [use for use, thread in _uses.items() if thread != own]:
         del _uses[use]
     array_locks.after_fork()

@@ -9,8 +9,8 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.forward_reverse import (
     Sweep,
     forward as forward,
-    remember,
     reverse as reverse,
+    store,
 )
 from simpleautodiff.core.node import Hand, Node as Node
 from simpleautodiff.core.order import execution_order, find_connected, find_ends
@@ -106,7 +106,7 @@ class SweepAlongOrder(Sweep):
 def sweep_along(
     mode: str, order: Sequence[Node], seeds: dict[Node, Any], right: Sweep
 ) -> SweepAlongOrder:
-    """Sweep along an order, right or wrong, and let the nodes remember what it finds."""
+    """Sweep along an order, right or wrong, and let the nodes store what it finds."""
     sweep = SweepAlongOrder(mode, order, right)
     sweep.update(seeds)
     if mode == "forward":
@@ -114,7 +114,7 @@ def sweep_along(
     else:
         for _ in reverse_sweep(order, sweep):
             pass
-    remember(sweep, order)
+    store(sweep, order)
     return sweep
 
 

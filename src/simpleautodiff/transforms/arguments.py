@@ -7,6 +7,7 @@ import inspect
 import operator
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -168,9 +169,7 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
             else:
                 kwargs = {**kwargs, key: tree}
     result = run_with_replacements(
-        f,
-        lambda: _call(f, args, kwargs),
-        lambda: _call(f, map_leaves(unpromote, args), map_leaves(unpromote, kwargs)),
+        f, partial(_call, f, args, kwargs), partial(_call_again, f, args, kwargs)
     )
     if type(result) is Node:
         return result
@@ -193,6 +192,11 @@ def _call(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         if isinstance(error, TypeError):
             _explain_arity(f, args, kwargs)
         raise
+
+
+def _call_again(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Call `f` once more, with arguments that the first call has not written to."""
+    return _call(f, map_leaves(unpromote, args), map_leaves(unpromote, kwargs))
 
 
 def _explain(error: Exception) -> None:

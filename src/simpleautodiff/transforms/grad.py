@@ -138,8 +138,9 @@ def value_and_grad(
                 report_kinks(kinks, collect_kinks(tape, [recorded.result]), name_of(f))
             result = check_number(recorded.result, recorded.tape, f)
             gradient = recorded.rebuild_arguments(recorded.gradients(result, once=True))
-        own = recorded.has_recorded(result)
-        value = unwrap_foreign(take_limit(result.value) if own else result)
+        value = result.value if recorded.has_recorded(result) else result
+        if type(value) is not float:
+            value = unwrap_foreign(take_limit(value))
         return ((value, recorded.aux), gradient) if has_aux else (value, gradient)
 
     return name_after(value_and_gradient, "value_and_grad", f, None if has_aux else argnums)

@@ -24,7 +24,7 @@ from simpleautodiff.transforms.black_box import black_box
 from simpleautodiff.transforms.complex_derivative import combine_directions
 from simpleautodiff.transforms.elimination import eliminate_vertices
 from simpleautodiff.transforms.grad import name_after
-from simpleautodiff.transforms.kinks import note_sweep
+from simpleautodiff.transforms.kinks import KINK_TAPES, note_sweep
 from simpleautodiff.transforms.pickling import remember_recipe
 from simpleautodiff.transforms.recorded_call import RecordedCall, as_number
 from simpleautodiff.transforms.results import rebuild_like, unwrap_results
@@ -127,7 +127,8 @@ def _sweep_forward(
 
 def _eliminate(recorded: RecordedCall, results: list[Any], _: int | None) -> list[list[Any]]:
     """Eliminate the vertices between inputs and results; return a list per result."""
-    note_sweep(recorded.tape, [result for result in results if recorded.has_recorded(result)])
+    if KINK_TAPES:
+        note_sweep(recorded.tape, [result for result in results if recorded.has_recorded(result)])
     rows = eliminate_vertices(recorded.tape, recorded.inputs, results)
     return [
         [as_number(each, node.value) for each, node in zip(row, recorded.inputs, strict=True)]

@@ -34,22 +34,20 @@ class KinkTape(LocatedTape):
 
     def __enter__(self) -> None:
         super().__enter__()
-        _OPEN.add(self)
+        KINK_TAPES.add(self)
 
     def __exit__(self, *exception: object) -> None:
-        _OPEN.discard(self)
+        KINK_TAPES.discard(self)
         super().__exit__(*exception)
 
     __hash__ = object.__hash__  # type: ignore[assignment]
 
 
-_OPEN: set[KinkTape] = set()
+KINK_TAPES: set[KinkTape] = set()  # those that are open
 
 
 def note_sweep(tape: Tape, results: Iterable[Any]) -> None:
     """Tell all tapes that look for kinks which of their steps a sweep passes."""
-    if not _OPEN:
-        return
     for node in needed_steps(tape, results):
         value = node.value
         while isinstance(value, Traced):

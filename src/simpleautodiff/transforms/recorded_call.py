@@ -22,7 +22,7 @@ from simpleautodiff.rules.array.series_limits import take_limit, warn_arbitrary
 from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.arguments import Selection, call, name_of
 from simpleautodiff.transforms.complex_derivative import combine_gradients
-from simpleautodiff.transforms.kinks import note_sweep
+from simpleautodiff.transforms.kinks import KINK_TAPES, note_sweep
 from simpleautodiff.transforms.results import check_open
 from simpleautodiff.values.functions import (
     check_value,
@@ -94,7 +94,12 @@ class RecordedCall:
         """Sweep back from seeded results and return the adjoints of the inputs as numbers."""
         adjoints = self.sweep_back(seeds, once)
         pairs = zip(adjoints, self.inputs, strict=True)
-        numbers = [as_number(adjoint, node.value) for adjoint, node in pairs]
+        numbers = [
+            adjoint
+            if type(adjoint) is float and type(node.value) is float
+            else as_number(adjoint, node.value)
+            for adjoint, node in pairs
+        ]
         if self.turned is None:
             return numbers
         others = self.turned.pull([(self._turn(result), seed) for result, seed in seeds], once)
@@ -122,12 +127,13 @@ class RecordedCall:
         """Sweep back from seeded results; return the adjoints of the inputs, None for a zero."""
         recorded = []
         for result, seed in seeds:
-            if seed is not ZERO and self.has_recorded(result):
+            if seed is not ZERO and type(result) is Node and result.level is self.tape:
                 like = result.value
                 if type(like) is not float and has_dtype(plain(like)):
                     seed = to_type_of(seed, plain(like))  # a copy of a plain 1 would be float64
                 recorded.append((result, seed))
-        note_sweep(self.tape, [result for result, _ in recorded])
+        if KINK_TAPES:
+            note_sweep(self.tape, [result for result, _ in recorded])
         return self.tape.pull(recorded, self.inputs, once)
 
     def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:

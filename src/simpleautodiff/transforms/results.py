@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import Level, Traced, plain
+from simpleautodiff.core.node import Node
 from simpleautodiff.errors import ResultError, TraceError
 from simpleautodiff.rules.array.series_limits import take_limit
 from simpleautodiff.transforms.arguments import name_of
@@ -18,6 +19,8 @@ from simpleautodiff.values.pytree import flatten, flatten_numbers, is_not_number
 
 def check_number(result: Any, level: Level, f: Callable[..., Any]) -> Any:
     """Return the result of `f` if it is one number; raise a helpful error if it is not."""
+    if type(result) is Node and type(result.value) is float and result.level is level:
+        return result
     if isinstance(result, Traced) and not shape(plain(result)):
         return _check_leaf(result, "", level, f)
     full = shape(plain(result))

@@ -55,6 +55,8 @@ def flatten_numbers(trees: tuple[Any, ...]) -> tuple[list[Any], Rebuild]:
     >>> numbers, rebuild(iter([5.0]))
     ([1.0], ({'w': 5.0, 'name': 'weight'},))
     """
+    if _COMMON_LEAVES.issuperset(map(type, trees)):
+        return list(trees), tuple
     leaves, rebuild = flatten(trees)
     if _COMMON_LEAVES.issuperset(map(type, leaves)):
         return leaves, rebuild
