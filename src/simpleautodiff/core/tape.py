@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from simpleautodiff.core.engine import engine
@@ -11,7 +11,7 @@ from simpleautodiff.core.linear import ZERO, filled, plus
 from simpleautodiff.core.node import Node, Recorder
 from simpleautodiff.core.sweep import forward_sweep, reverse_sweep
 
-Seeds = Iterable[tuple[Node, Any]]
+Seeds = Sequence[tuple[Node, Any]]
 
 
 class Tape(list[Node], Recorder):

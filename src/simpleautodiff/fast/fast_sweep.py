@@ -14,7 +14,6 @@ from simpleautodiff.core.level import REFUSED
 from simpleautodiff.core.linear import ZERO, PartialAdjoint, plus, pull
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import TABLE
-from simpleautodiff.core.tape import Tape
 from simpleautodiff.fast.array_sweep import ArraySweep
 from simpleautodiff.fast.deferred_factors import Scaled
 from simpleautodiff.fast.thresholds import THRESHOLDS
@@ -23,25 +22,12 @@ FLOATS = {float, np.float64}
 _EXACT_UP_TO = 2**53  # integers up to here are exact as floats
 
 
-def reverse_sweep(
-    tape: Tape, bar: list[Any], once: bool = False, masks: bool | None = None
-) -> bool:
+def reverse_sweep(tape: Any, bar: list[Any], once: bool = False, masks: bool | None = None) -> bool:
     """Carry adjoints back along the tape: ū gains v̄ (∂v/∂u) from each child v of u.
 
     `once` says that the tape and the adjoints of intermediate nodes are not needed again: large
     arrays are freed as soon as the sweep has passed them. `masks` says whether structural zeros
     must be tracked; None leaves that to the sweep. Returns whether that was a guess.
-    """
-    arrays = ArraySweep(tape, bar, once, masks)
-    try:
-        _sweep(tape, bar, arrays)
-    finally:
-        guessed = arrays.end()
-    return guessed
-
-
-def _sweep(tape: Tape, bar: list[Any], arrays: ArraySweep) -> None:
-    """Carry adjoints back along the tape; `arrays` handles those that are not floats.
 
     Reverse mode spends its time in this loop, so the commonest rows, + - * and functions of single
     numbers, are written out; all others use their rules.
@@ -50,69 +36,87 @@ def _sweep(tape: Tape, bar: list[Any], arrays: ArraySweep) -> None:
     result, constant, ndarray = Node, Constant, np.ndarray
     scalars = engine.scalars | {np.float64}  # elements of arrays are np.float64
     small, medium = THRESHOLDS.small, THRESHOLDS.medium
-    for node in reversed(tape):
-        adjoint = bar[node.index]
-        if adjoint is None:
-            continue
-        primitive, kind, of = node.primitive, type(adjoint), type(node.value)
-        if (kind is not float and (kind is ndarray or kind not in scalars)) or (
-            of is not float and of not in scalars  # perhaps complex, with real parents
-        ):
-            if primitive is not None:
-                if kind is ndarray:
-                    if adjoint.size > medium:
-                        arrays.pull_large(node, adjoint, 1.0)
+    arrays: ArraySweep | None = None  # what handles adjoints that are not single numbers
+    try:
+        for node in reversed(tape):
+            adjoint = bar[node.index]
+            if adjoint is None:
+                continue
+            primitive, kind, of = node.primitive, type(adjoint), type(node.value)
+            if (kind is not float and (kind is ndarray or kind not in scalars)) or (
+                of is not float and of not in scalars  # perhaps complex, with real parents
+            ):
+                arrays = arrays or ArraySweep(tape, bar, once, masks)
+                if primitive is not None:
+                    if kind is ndarray:
+                        if adjoint.size > medium:
+                            arrays.pull_large(node, adjoint, 1.0)
+                        else:
+                            arrays.pull_small(node, adjoint)
+                            if adjoint.size <= small:
+                                continue
+                    elif kind is Scaled:
+                        arrays.pull_large(node, adjoint.array, adjoint.factor)
+                    elif isinstance(adjoint, PartialAdjoint):
+                        arrays.pull_partial(node, adjoint)
                     else:
                         arrays.pull_small(node, adjoint)
-                        if adjoint.size <= small:
-                            continue
+                        continue
+                    if once and not tape.repeatable:
+                        bar[node.index] = None
+                        del tape[node.index :]
+                        node.args = ()
                 elif kind is Scaled:
-                    arrays.pull_large(node, adjoint.array, adjoint.factor)
+                    arrays.settle(node.index, adjoint)
                 elif isinstance(adjoint, PartialAdjoint):
-                    arrays.pull_partial(node, adjoint)
-                else:
-                    arrays.pull_small(node, adjoint)
-                    continue
-                if arrays.once and not arrays.tape.repeatable:
-                    bar[node.index] = None
-                    del tape[node.index :]
-                    node.args = ()
-            elif kind is Scaled:
-                arrays.settle(node.index, adjoint)
-            elif isinstance(adjoint, PartialAdjoint):
-                bar[node.index] = adjoint.filled()
-        elif primitive is added or primitive is subtracted:
-            a, b = node.args
-            if type(a) is result:
-                i = a.index
-                old = bar[i]
-                bar[i] = adjoint if old is None else old + adjoint
-            if type(b) is result:
-                i = b.index
-                old = bar[i]
-                term = adjoint if primitive is added else -adjoint
-                bar[i] = term if old is None else old + term
-        elif primitive is multiplied:
-            a, b = node.args
-            if type(a) is result:
-                i = a.index
-                old = bar[i]
-                term = adjoint * (b.value if type(b) is result or type(b) is constant else b)
-                bar[i] = term if old is None else old + term
-            if type(b) is result:
-                i = b.index
-                old = bar[i]
-                term = adjoint * (a.value if type(a) is result or type(a) is constant else a)
-                bar[i] = term if old is None else old + term
-        elif primitive is not None and primitive.arrays:
-            arrays.pull_small(node, adjoint)
-        elif primitive is not None:
-            _pull_rules(node, adjoint, bar)
+                    bar[node.index] = adjoint.filled()
+            elif primitive is added or primitive is subtracted:
+                a, b = node.args
+                if type(a) is result:
+                    i = a.index
+                    old = bar[i]
+                    bar[i] = adjoint if old is None else old + adjoint
+                if type(b) is result:
+                    i = b.index
+                    old = bar[i]
+                    term = adjoint if primitive is added else -adjoint
+                    bar[i] = term if old is None else old + term
+            elif primitive is multiplied:
+                a, b = node.args
+                if type(a) is result:
+                    i = a.index
+                    old = bar[i]
+                    term = adjoint * (b.value if type(b) is result or type(b) is constant else b)
+                    bar[i] = term if old is None else old + term
+                if type(b) is result:
+                    i = b.index
+                    old = bar[i]
+                    term = adjoint * (a.value if type(a) is result or type(a) is constant else a)
+                    bar[i] = term if old is None else old + term
+            elif primitive is not None and primitive.arrays:
+                arrays = arrays or ArraySweep(tape, bar, once, masks)
+                arrays.pull_small(node, adjoint)
+            elif primitive is not None:
+                _pull_rules(node, adjoint, bar)
+    finally:
+        guessed = arrays is not None and arrays.end()
+    return guessed
 
 
 def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
     """Carry back the adjoint of a single number by the rules of its row; x / y in one step."""
     args = node.args
+    if len(args) == 1:
+        (arg,) = args
+        try:
+            slope = node.primitive.partials[0](node.value, arg.value)  # type: ignore[union-attr]
+        except REFUSED:
+            slope = node.primitive.partial(0, node.value, (arg.value,))  # type: ignore[union-attr]
+        term = adjoint * slope if type(slope) is float else pull(slope, adjoint)
+        if term is not ZERO:
+            old = bar[arg.index]
+            bar[arg.index] = term if old is None else plus(old, term)
+        return
     if node.primitive is TABLE["div"]:
         a, b = args
         y = b.value if type(b) is Node else b
@@ -125,17 +129,6 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
                 old, term = bar[b.index], adjoint * (-node.value * slope)
                 bar[b.index] = term if old is None else plus(old, term)
             return
-    if len(args) == 1:
-        (arg,) = args
-        try:
-            slope = node.primitive.partials[0](node.value, arg.value)  # type: ignore[union-attr]
-        except REFUSED:
-            slope = node.primitive.partial(0, node.value, (arg.value,))  # type: ignore[union-attr]
-        term = adjoint * slope if type(slope) is float else pull(slope, adjoint)
-        if term is not ZERO:
-            old = bar[arg.index]
-            bar[arg.index] = term if old is None else plus(old, term)
-        return
     values = node.values()
     for k, arg in enumerate(args):
         if type(arg) is Node:

@@ -114,8 +114,6 @@ class FastTape(Tape):
 
     def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
         """Sweep back; if `once`, large arrays are freed soon after the sweep has passed them."""
-        seeds = list(seeds)
-        self.repeatable = not self.large
         bar = self._place(seeds)
         guessed = reverse_sweep(self, bar, once)
         if guessed and not all([_is_finite(bar[node.index]) for node in inputs]):
@@ -126,9 +124,10 @@ class FastTape(Tape):
             self.clear()
         return [bar[node.index] for node in inputs]
 
-    def _place(self, seeds: list[tuple[Node, Any]]) -> list[Any]:
+    def _place(self, seeds: Seeds) -> list[Any]:
         """Return the adjoints that a sweep begins with, by the index of their node."""
         bar: list[Any] = [None] * len(self)
+        self.repeatable = not self.large
         for node, seed in seeds:
             if type(seed) not in PLAIN_TYPES:
                 self.repeatable = False
