@@ -153,7 +153,7 @@ UNORDERED_WRITES = sorted(set(WRITES) - {"add to mask"})
 def plain(a):
     """Return the innermost array, or what stands for it, by which a program branches."""
     while hasattr(a, "level") and hasattr(a, "value"):
-        a = a.value
+        a = a.value if a.value is not None else a * 1  # a view has no value of its own
     return a
 
 
