@@ -193,3 +193,13 @@ def test_of_narrow_numbers_in_a_batch(name):
     for found in (ad.vmap(f)(x), ad.vmap(lambda x: ad.jvp(f, (x,), (x,))[0])(x)):
         assert found.dtype == expected.dtype
         np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["norm", "cauchy", "logistic", "rayleigh", "expon"])
+@pytest.mark.parametrize("method", ["pdf", "logpdf", "cdf", "sf"])
+def test_of_pythons_floats(name, method):
+    """SciPy's values are those of its own functions for Python's floats, too."""
+    f = getattr(getattr(scipy.stats, name), method)
+    for x in (0.1 + 0.2, 0.77, 1.9):
+        assert ad.value_and_grad(f)(x)[0] == f(x)
+        assert ad.jvp(f, (x,), (1.0,))[0] == f(x)

@@ -226,4 +226,5 @@ def _give(leaf: Any, value: Any, call: Call | None) -> Any:
     same = same and (own.size < 2 or own.strides == value.strides)  # sums follow the layout
     if same or own.shape != value.shape:
         return leaf
-    return give_value(leaf, GivenValue(value[()], call))
+    number = float(value) if type(plain(leaf)) is float and own.dtype == value.dtype else value[()]
+    return give_value(leaf, GivenValue(number, call))
