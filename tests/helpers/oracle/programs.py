@@ -377,7 +377,8 @@ class Maker:
         self.scalar = not form.startswith("array")
         size = draw.choice((1, 2, 3, 5, 9)) if draw.random() < 0.97 else 300
         self.arrays = inputs = draw.choice((1, 1, 2))
-        self.writes, self.branches = False, draw.random() < 0.2
+        self.branches = draw.random() < 0.2
+        self.writes = not self.scalar and random.Random(f"writes {self.seed}").random() < 0.3
         special = draw.random() < 0.8
 
         def number():
