@@ -173,4 +173,33 @@ def test_roots_of_a_power_series_are_those_of_the_plain_coefficients():
     )  # from p(r) = 0 follows p'(r) dr + dp(r) = 0
     np.testing.assert_allclose(tangent, expected, rtol=1e-12)
     longer = lambda c: polynomial.polyroots(np.append(c, [0.0, 0.0]))
-    np.testing.assert_array_equal(ad.jvp(longer, (c,), (np.ones(5),))[1], tangent)
+    np.testing.assert_allclose(ad.jvp(longer, (c,), (np.ones(5),))[1], tangent, rtol=1e-12)
+
+
+@pytest.mark.parametrize("p", [(1, 2, 0), (0, 1, 3, 2), (0, 0, 1, -3, 2, 0), (2, 0), (0, 2, 0)])
+def test_roots_move_with_coefficients_that_are_0(p):
+    """From p(r) = 0 follows p'(r) dr + dp(r) = 0, and d²r from the derivative of that."""
+    p = np.array(p, float)
+    r, n = np.roots(p), len(p)
+    slope, curve = np.polyval(np.polyder(p), r), np.polyval(np.polyder(p, 2), r)
+    powers = np.vander(r, n)  # dp(r) for each coefficient
+    first = -powers / slope[:, None]
+    turn = np.array([np.polyval(np.polyder(np.eye(n)[k]), r) for k in range(n)]).T  # dp'(r)
+    second = -(curve[:, None] * first**2 + 2 * turn * first) / slope[:, None]
+    numpy, series = ad.jacobian(np.roots), lambda p: np.polynomial.polynomial.polyroots(p[::-1])
+    np.testing.assert_array_equal(ad.jvp(np.roots, (p,), (p,))[0], r)
+    for found in (numpy(p), ad.jacfwd(np.roots)(p)):
+        np.testing.assert_allclose(found, first, rtol=1e-12, atol=1e-13)
+    order = [int(np.argmin(np.abs(series(p) - root))) for root in r]
+    np.testing.assert_allclose(ad.jacobian(series)(p)[order], first, rtol=1e-12, atol=1e-13)
+    for k in range(n):
+        along = lambda t, k=k: np.roots(p + t * np.eye(n)[k])
+        found = ad.jacfwd(ad.jacfwd(along))(0.0)
+        np.testing.assert_allclose(found, second[:, k], rtol=1e-11, atol=1e-12)
+
+
+def test_a_repeated_root_0_has_infinite_slopes_or_stays():
+    with np.errstate(divide="ignore", invalid="ignore"):
+        assert np.isinf(ad.jacobian(np.roots)(np.array([1.0, 2.0, 0.0, 0.0]))[2, 3])
+        constant = lambda a: np.roots(np.array([1.0, a, 0.0, 0.0]))
+        assert ad.grad(lambda a: np.sum(constant(a)))(2.0) == -1

@@ -7,6 +7,7 @@ import sys
 import warnings
 from inspect import signature
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.fft
@@ -270,6 +271,13 @@ def test_outside_the_support(name):
         ("lognorm", (1.0,), 0.0, 0.0, 0.0),
         ("genpareto", (-0.5,), 2.0, -0.5, 0.0),
         ("pearson3", (2.0,), -1.0, -1.0, 1.0),
+        ("rayleigh", (), 0.0, 1.0, 0.0),
+        ("chi", (2.0,), 0.0, 1.0, 0.0),
+        ("chi", (3.0,), 0.0, 0.0, 2 * math.sqrt(2 / math.pi)),
+        ("f", (2.0, 5.0), 0.0, -1.4, 2.52),
+        ("f", (4.0, 5.0), 0.0, 5.6, -40.32),
+        ("betaprime", (2.0, 3.0), 0.0, 12.0, -120.0),
+        ("betaprime", (1.0, 3.0), 0.0, -12.0, 60.0),
     ],
 )
 def test_densities_at_an_end_of_the_support(name, shapes, end, slope, second):
@@ -280,6 +288,40 @@ def test_densities_at_an_end_of_the_support(name, shapes, end, slope, second):
     assert ad.jit(ad.grad(f))(end) == pytest.approx(slope, abs=1e-14)
     assert ad.vmap(ad.jacfwd(f))(np.array([end, 0.3]))[0] == pytest.approx(slope, abs=1e-14)
     assert ad.value_and_grad(f)(end)[0] == f(end)
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes"), [("ncx2", (4.0, 1.5)), ("ncx2", (6.0, 0.7)), ("ncf", (4.0, 5.0, 1.2))]
+)
+def test_noncentral_densities_at_0(name, shapes):
+    """The mixtures of χ² and of beta prime densities, by mpmath."""
+
+    def density(x):
+        *dfs, nc = map(mpmath.mpf, shapes)
+        half = dfs[0] / 2
+
+        def member(j):
+            if name == "ncx2":
+                return (
+                    x ** (half + j - 1)
+                    * mpmath.exp(-x / 2)
+                    / 2 ** (half + j)
+                    / mpmath.gamma(half + j)
+                )
+            ratio = dfs[0] / dfs[1]
+            z, b = x * ratio, dfs[1] / 2
+            return (
+                ratio * z ** (half + j - 1) * (1 + z) ** (-half - j - b) / mpmath.beta(half + j, b)
+            )
+
+        weight = lambda j: mpmath.exp(-nc / 2) * (nc / 2) ** j / mpmath.factorial(j)
+        return mpmath.fsum(weight(j) * member(j) for j in range(40))
+
+    expected = [float(x) * math.factorial(k) for k, x in enumerate(mpmath.taylor(density, 0, 3))]
+    f = lambda x: getattr(st, name).pdf(x, *shapes)
+    for derivative, value in zip((f, ad.grad(f), ad.grad(ad.grad(f))), expected, strict=False):
+        assert derivative(0.0) == pytest.approx(value, rel=1e-12, abs=1e-14)
+    assert ad.jacfwd(f)(0.0) == pytest.approx(expected[1], rel=1e-12)
 
 
 def test_parameters_of_densities_at_an_end_of_the_support():

@@ -189,3 +189,16 @@ def test_the_sign_of_the_determinant_of_a_singular_matrix():
     both = np.stack([singular, np.diag([2.0, 4.0])])
     _, tangent = ad.jvp(lambda a: np.linalg.slogdet(a)[1], (both,), (np.stack([np.eye(2)] * 2),))
     np.testing.assert_array_equal(tangent, [np.nan, 0.75])
+
+
+@pytest.mark.parametrize("inner", [ad.jacfwd, ad.jacrev])
+@pytest.mark.parametrize("outer", [ad.jacfwd, ad.jacrev])
+def test_a_jacobian_of_a_jacobian_has_zeros_beside_infinite_elements(outer, inner):
+    """Element i of x**1.5 depends on x[i] alone; its second derivative is 0.75 / sqrt(x[i])."""
+    x = np.array([0.0, 4.0])
+    expected = np.zeros((2, 2, 2))
+    expected[0, 0, 0], expected[1, 1, 1] = np.inf, 0.375
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal(outer(inner(lambda x: x**1.5))(x), expected)
+        total = outer(inner(lambda x: np.sum(x**1.5)))(x)
+        np.testing.assert_array_equal(total, np.diag([np.inf, 0.375]))

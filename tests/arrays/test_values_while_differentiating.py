@@ -1,5 +1,6 @@
 """The value under a transformation is that of the plain function, to the last bit."""
 
+import math
 import warnings
 
 import numpy as np
@@ -193,3 +194,31 @@ def test_of_narrow_numbers_in_a_batch(name):
     for found in (ad.vmap(f)(x), ad.vmap(lambda x: ad.jvp(f, (x,), (x,))[0])(x)):
         assert found.dtype == expected.dtype
         np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["norm", "cauchy", "logistic", "rayleigh", "expon"])
+@pytest.mark.parametrize("method", ["pdf", "logpdf", "cdf", "sf"])
+def test_of_pythons_floats(name, method):
+    """SciPy's values are those of its own functions for Python's floats, too."""
+    f = getattr(getattr(scipy.stats, name), method)
+    for x in (0.1 + 0.2, 0.77, 1.9):
+        assert ad.value_and_grad(f)(x)[0] == f(x)
+        assert ad.jvp(f, (x,), (1.0,))[0] == f(x)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_powers_of_numpys_numbers(kind):
+    """np.power and ** round differently; each has its own value."""
+    for x in kind([0.0513, 0.9532, 21.24, 33.95, 49.69, 76.34]):
+        for f in (lambda x: np.power(x, kind(-0.773)), lambda x: x ** kind(-0.773)):
+            assert ad.value_and_grad(f)(x)[0] == f(x)
+            assert ad.jvp(f, (x,), (kind(1),))[0] == f(x)
+
+
+@pytest.mark.parametrize("name", ["tanh", "exp", "arcsinh", "cbrt", "log1p", "sinh", "arctanh"])
+def test_pythons_floats_are_computed_with_as_python_does(name):
+    f, own = getattr(np, name), getattr(math, name.replace("arc", "a"))
+    for x in np.linspace(0.05, 0.95, 19).tolist():
+        found = ad.value_and_grad(f)(x)[0]
+        assert found == own(x)
+        assert abs(found - f(x)) <= 2 * np.spacing(abs(f(x)))

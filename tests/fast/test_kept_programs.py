@@ -182,3 +182,14 @@ def test_elements_of_a_complex_array_whose_real_part_was_used_after_a_write():
 
     found = ad.grad(f)(np.exp(1j * np.arange(1.0, 4.0)))
     np.testing.assert_array_equal(found, [0, 2 + 2j, 2 + 2j])
+
+
+def test_an_odd_function_of_a_root_whose_square_is_infinite():
+    """Recorded programs have derivatives of tan(v)² that hold where v is 0, too."""
+
+    def f(np, ad, x, y):
+        v = np.hypot(x, y)
+        return [np.tan(v), np.tanh(1e-160 * v)], [0.3]
+
+    for kind in ("twice", "hvp"):
+        check(f, [-0.5, 0.25], [1e155, 1e300], kind=kind, ways=("fast", "vmap", *TIERS, *PRECISE))

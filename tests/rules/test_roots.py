@@ -442,3 +442,16 @@ def test_the_root_of_a_choice_is_flat_in_forward_mode_in_arrays_and_batches_too(
     np.testing.assert_allclose(ad.jvp(f, (x,), (np.ones_like(x),))[1], expected, rtol=1e-6)
     batched = ad.vmap(lambda x: ad.jvp(f, (x,), (np.ones_like(x),))[1])
     np.testing.assert_allclose(batched(x), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("way", ["eager", "vmap", "jit"])
+def test_the_square_of_a_multiple_beside_0_needs_no_square_of_the_root(way):
+    """With v = |x| and c = 1e-170, (c v)² and its derivatives are finite where v² is not."""
+    f = lambda x: (1e-170 * np.abs(x)) ** 2
+    second = ad.vmap(ad.grad(ad.grad(lambda x: f(x) * x)))  # 6 c² x
+    if way == "eager":
+        second = lambda x: ad.hvp(lambda x: np.sum(f(x) * x), (x,), (np.ones(2),))
+    elif way == "jit":
+        second = ad.jit(second)
+        second(np.array([1.0, 2.0]))
+    np.testing.assert_allclose(second(np.array([0.0, 1e160])), [0, 6e-180], rtol=1e-14)

@@ -612,3 +612,21 @@ def test_a_rule_reads_what_it_says(name):
                 )
                 if isinstance(known, (np.ndarray, float, int)):
                     np.testing.assert_array_equal(blind, known)
+
+
+@pytest.mark.parametrize(
+    ("x", "y"), [(1.0, 1e-9), (1e-9, 1.0), (3.0, 4.0), (7e202, 1e190), (1e-120, 2e-130), (5.0, 0.0)]
+)
+def test_second_derivatives_of_hypot_keep_all_digits(x, y):
+    """They are y²/v³, -xy/v³ and x²/v³, by mpmath; 1/v - x²/v³ would cancel."""
+    with mpmath.workdps(40):
+        p, q = mpmath.mpf(x), mpmath.mpf(y)
+        cube = mpmath.sqrt(p * p + q * q) ** 3
+        expected = [[q * q / cube, -p * q / cube], [-p * q / cube, p * p / cube]]
+        expected = [[float(number) for number in row] for row in expected]
+    for mode in (ad.jacfwd, ad.jacrev):
+        found = mode(ad.jacrev(ad.hypot, (0, 1)), (0, 1))(x, y)
+        np.testing.assert_allclose(found, expected, rtol=4e-16)
+    compiled = ad.jit(ad.hessian(lambda z: np.hypot(z[0], z[1])), tier="tape")
+    compiled(np.array([1.0, 2.0]))
+    np.testing.assert_allclose(compiled(np.array([x, y])), expected, rtol=1e-15)

@@ -43,6 +43,11 @@ def _if_number(*args: Any, **kwargs: Any) -> bool:
     return any(not np.ndim(plain(arg)) for arg in args)
 
 
+def _if_numpys_number(*args: Any) -> bool:
+    """Tell whether x**y of NumPy's numbers, which `np.power` rounds differently, is computed."""
+    return any(isinstance(plain(arg), np.generic) for arg in args) and _if_number(*args)
+
+
 def _if_many(subscripts: Any, *operands: Any, **kwargs: Any) -> bool:
     return len(operands) > 2 or not isinstance(subscripts, str) or "." in subscripts
 
@@ -86,6 +91,7 @@ ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.fft.fftn, np.fft.ifftn, np.fft.rfft), unless_double),
     **dict.fromkeys((np.convolve, np.polymul, np.var, np.std), _if_complex),
     np.linalg.cholesky: _if_upper,
+    np.power: _if_numpys_number,
     np.dot: _if_number_or_stack,
     np.inner: _if_number,
     np.einsum: _if_many,
@@ -226,4 +232,5 @@ def _give(leaf: Any, value: Any, call: Call | None) -> Any:
     same = same and (own.size < 2 or own.strides == value.strides)  # sums follow the layout
     if same or own.shape != value.shape:
         return leaf
-    return give_value(leaf, GivenValue(value[()], call))
+    number = float(value) if type(plain(leaf)) is float and own.dtype == value.dtype else value[()]
+    return give_value(leaf, GivenValue(number, call))

@@ -285,6 +285,7 @@ def decide(question: Function, x: Any, *settings: Any) -> bool:
     """Answer a question about a plain array; a program that is recorded holds for that answer."""
     x = plain(x)
     while isinstance(x, Traced) and not hasattr(x.level, "guard"):
+        x.level.part_by(question, x, settings)  # type: ignore[attr-defined]
         x = x.value  # of all examples of a batch
     if not isinstance(x, Traced):
         return bool(question(x, *settings))

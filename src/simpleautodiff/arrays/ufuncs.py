@@ -174,7 +174,8 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
         wrapping = UFUNCS.get(ufunc)
         lists = type(inputs[0]) in _NESTED or type(inputs[-1]) in _NESTED
         if hasattr(wrapping, "primitive") and not (lists or len(inputs) > 2):
-            return wrapping(*inputs)  # type: ignore[misc]  # nearly all calls
+            result = wrapping(*inputs)  # type: ignore[misc]  # nearly all calls
+            return give_values(result, ufunc, inputs, {}) if ufunc is np.power else result
     library = "np" if getattr(np, ufunc.__name__, None) is ufunc else "scipy.special"
     name = f"{library}.{ufunc.__name__}"
     if "(vectorized)" in ufunc.__name__:

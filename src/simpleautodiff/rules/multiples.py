@@ -58,15 +58,24 @@ class Multiple:
 
 
 def multiply_roots(x: Any, y: Any) -> Any:
-    """Return x × y as a smooth number, if a root at 0 is a factor of both; None if not."""
+    """Return x × y as a smooth number, if a root at 0 is a factor of both; None if not.
+
+    Beside elements that are 0 it is the product as it is: there the square of the root may be
+    infinite where x × y is not.
+    """
     if type(x) is not type(y) or not _is_multiple(y):
         return None
     if not ((x is y or _is_multiple(x)) and is_at_0(x)):
         return None
-    first, second = _find_root(x), _find_root(y)
-    if not is_same(first.root, second.root):
-        return None
-    return _scale(first.cofactor, _scale(second.cofactor, first.square))
+    with np.errstate(all="ignore"):  # squares beside 0 may overflow
+        first, second = _find_root(x), _find_root(y)
+        if not is_same(first.root, second.root):
+            return None
+        smooth = _scale(first.cofactor, _scale(second.cofactor, first.square))
+    zero = plain(x) == 0
+    if smooth is first.square or (not isinstance(zero, Traced) and np.all(zero)):
+        return smooth
+    return where(zero, smooth, apply(_without_restating(TABLE["mul"]), x, y))
 
 
 def _scale(cofactor: Any, x: Any) -> Any:
@@ -81,13 +90,14 @@ def carry_root(primitive: Primitive, *args: Any) -> Restated:
     ]
     if not any(jets):
         return None
-    parts = [
-        _find_root(arg) if jet and _reads_root(primitive, k) else None
-        for k, (arg, jet) in enumerate(zip(args, jets, strict=True))
-    ]
-    if not any(parts) or (primitive.name in _ABSOLUTE_VALUES and is_complex(plain(args[0]))):
-        return None
-    return _make_carrying(primitive), (*args, _make_multiple(primitive, args, parts, object()))
+    with np.errstate(all="ignore"):  # squares beside 0 may overflow
+        parts = [
+            _find_root(arg) if jet and _reads_root(primitive, k) else None
+            for k, (arg, jet) in enumerate(zip(args, jets, strict=True))
+        ]
+        if not any(parts) or (primitive.name in _ABSOLUTE_VALUES and is_complex(plain(args[0]))):
+            return None
+        return _make_carrying(primitive), (*args, _make_multiple(primitive, args, parts, object()))
 
 
 @cache
@@ -245,7 +255,8 @@ def restate_even(primitive: Primitive, x: Any) -> Restated:
     """Return an even function of a multiple of a root as a function of the square."""
     if not (_is_multiple(x) and is_at_0(x)):
         return None
-    return restate_as(primitive, _apply_to_square(primitive, x, _find_root(x), odd=0), x)
+    with np.errstate(all="ignore"):  # squares beside 0 may overflow
+        return restate_as(primitive, _apply_to_square(primitive, x, _find_root(x), odd=0), x)
 
 
 def _apply_to_square(primitive: Primitive, x: Any, part: Multiple, odd: int) -> Any:

@@ -164,15 +164,20 @@ def _sweep_units(units: Any, of: Any, sweep: F) -> list[Any]:
     """Sweep for several elements at a time.
 
     The zeros of their seeds are structural. That matters if some slope is infinite, and only then
-    is it worth its time: 0 × inf is nan, so a result without a nan is right.
+    is it worth its time: 0 × inf is nan, so a result without a nan is right. If the sweeps are
+    differentiated in turn, nothing is known of the slopes that are met then.
     """
     level, zeros = BatchLevel(len(units)), mark_structural_zeros(units, of)
+    masks = zeros is units
     with level:
         seed = Batch(zeros, level)
-        with np.errstate(invalid="ignore"):
-            swept = sweep(seed)
-        if zeros is units and any(map(_has_nan, swept)):
+        if masks and plain(of) is not of.value:
             swept = sweep(Masked(seed, Batch(units != 0, level)))
+        else:
+            with np.errstate(invalid="ignore"):
+                swept = sweep(seed)
+            if masks and any(map(_has_nan, swept)):
+                swept = sweep(Masked(seed, Batch(units != 0, level)))
     return [unbatch(column, 0, level) for column in swept]
 
 

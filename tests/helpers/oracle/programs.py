@@ -153,7 +153,7 @@ UNORDERED_WRITES = sorted(set(WRITES) - {"add to mask"})
 def plain(a):
     """Return the innermost array, or what stands for it, by which a program branches."""
     while hasattr(a, "level") and hasattr(a, "value"):
-        a = a.value
+        a = a.value if a.value is not None else a * 1  # a view has no value of its own
     return a
 
 
@@ -377,7 +377,8 @@ class Maker:
         self.scalar = not form.startswith("array")
         size = draw.choice((1, 2, 3, 5, 9)) if draw.random() < 0.97 else 300
         self.arrays = inputs = draw.choice((1, 1, 2))
-        self.writes, self.branches = False, draw.random() < 0.2
+        self.branches = draw.random() < 0.2
+        self.writes = not self.scalar and random.Random(f"writes {self.seed}").random() < 0.3
         special = draw.random() < 0.8
 
         def number():

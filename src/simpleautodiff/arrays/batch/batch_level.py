@@ -70,6 +70,18 @@ class BatchLevel(OpaqueLevel):
         """
         return OneByOne(self) if self.splits and self.size > 1 else error
 
+    def part_by(self, question: Callable[..., Any], x: Batch, settings: tuple[Any, ...]) -> None:
+        """Have `vmap` separate examples for which a question about an array has other answers."""
+        level, whole = self, x.value
+        while type(whole) is Batch:
+            level, whole = whole.level, whole.value  # type: ignore[assignment]
+        if not level.splits or type(whole) is not np.ndarray:
+            return
+        examples = whole.reshape(-1, *x.shape)
+        answers = np.array([question(example, *settings) for example in examples], bool)
+        if answers.any() and not answers.all():
+            raise Parting(self, answers) if level is self else OneByOne(level)
+
     def _run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
         which = tuple([_is_batch(arg, self) for arg in args])
         if any(which[i] for i in primitive.settings) and primitive.arrays:

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.registry import FUNCTIONS, Function, can_decide, to_dtype
+from simpleautodiff.arrays.registry import FUNCTIONS, Function, decide, to_dtype
 from simpleautodiff.core.level import plain
-from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.values.functions import is_complex
@@ -28,16 +27,7 @@ def _to_complex(x: Any) -> Any:
 
 def _widen(x: Any, needs: Function) -> Any:
     """Convert to complex if the function has no real value there."""
-    return x if is_complex(plain(x)) or not _must_widen(x, needs) else _to_complex(x)
-
-
-def _must_widen(x: Any, needs: Function) -> Any:
-    if not can_decide(x):
-        raise RuleError(
-            "np.emath chooses between real and complex results, which a batch cannot: write "
-            f"x + 0j for complex ones, and np.sqrt and others for real ones{cite_line()}"
-        )
-    return needs(plain(x))
+    return x if is_complex(plain(x)) or not decide(needs, x) else _to_complex(x)
 
 
 def _implement(name: str, needs: Function) -> None:
@@ -52,7 +42,7 @@ _implement("arctanh", _beyond_one)
 
 def _arccos(x: Any) -> Any:
     """Return the arccosine: beyond 1 it is -i arccosh x, beyond -1 it is π - i arccosh(-x)."""
-    if is_complex(plain(x)) or not _must_widen(x, _beyond_one):
+    if is_complex(plain(x)) or not decide(_beyond_one, x):
         return np.arccos(x)
     size, there = abs(x), abs(plain(x)) > 1
     inside = np.arccos(where_row(there, 0.0, x))

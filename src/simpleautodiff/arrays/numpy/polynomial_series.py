@@ -13,6 +13,7 @@ import numpy as np
 
 from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.numpy.factorizations import lstsq
+from simpleautodiff.arrays.numpy.polynomials import follow_roots
 from simpleautodiff.arrays.registry import Function, as_array, is_batch
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import RuleError, cite_line
@@ -184,14 +185,15 @@ def _fit(family: Family) -> Function:
 
 def _roots(original: Function) -> Function:
     def roots(c: Any) -> Any:
-        c = _trim(_coefficients(c))
+        whole = _coefficients(c)
+        c = _trim(whole)
         n = shape_of(c)[0] - 1
-        column = -getitem(c, slice(0, n)) / getitem(c, n)
-        if n < 2:
-            return column
-        below = np.eye(n, k=-1, dtype=dtype_of(c))
-        found = np.linalg.eigvals(set_item(below, column, (slice(None), -1)))
-        return give_values(found[np.argsort(found)], original, (c,), {})
+        found = -getitem(c, slice(0, n)) / getitem(c, n)
+        if n > 1:
+            below = np.eye(n, k=-1, dtype=dtype_of(c))
+            found = np.linalg.eigvals(set_item(below, found, (slice(None), -1)))
+            found = give_values(found[np.argsort(found)], original, (c,), {})
+        return found if n == shape_of(whole)[0] - 1 else follow_roots(whole[::-1], found)
 
     return roots
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.numpy.calculus import convolve
 from simpleautodiff.arrays.numpy.factorizations import eigvals, lstsq
 from simpleautodiff.arrays.registry import as_array, implements, is_batch, widen
@@ -132,13 +133,30 @@ def roots(p: Any) -> Any:
     if not len(there):
         return np.zeros(0)
     behind = len(p) - 1 - there[-1]
-    p = p[there[0] : there[-1] + 1]
-    n = len(p) - 1
+    within = p[there[0] : there[-1] + 1]
+    n = len(within) - 1
     zeros = np.zeros(behind, dtype_of(p))
-    if not n:
-        return zeros
-    below = np.eye(n, k=-1, dtype=dtype_of(p))
-    return concatenate([eigvals(set_item(below, -p[1:] / p[0], 0)), zeros])
+    if n:
+        below = np.eye(n, k=-1, dtype=dtype_of(p))
+        found = concatenate([eigvals(set_item(below, -within[1:] / within[0], 0)), zeros])
+    else:
+        found = zeros
+    return found if n == len(p) - 1 else follow_roots(p, found, behind)
+
+
+def follow_roots(p: Any, found: Any, behind: int = 0) -> Any:
+    """Return roots with the derivatives in all coefficients, those that are 0 among them.
+
+    `found` has their values, and the derivatives in others. Two steps of Newton's method add those
+    up to the third. A root 0 that is repeated has infinite slopes.
+    """
+    single = len(found) - (behind if behind > 1 else 0)
+    followed = found[:single]
+    for _ in range(2 if single else 0):
+        followed = followed - polyval(p, followed) / polyval(polyder(p), followed)
+    if behind > 1:
+        followed = concatenate([followed, np.sqrt(p[len(p) - behind :])])
+    return give_values(followed, lambda: plain(found), (), {})
 
 
 def _check_points(x: Any, y: Any, deg: int, w: Any) -> None:

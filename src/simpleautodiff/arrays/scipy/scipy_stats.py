@@ -123,7 +123,7 @@ UNIT_INTERVAL = (0.0, 1.0)
 # Densities at the ends of their support, where the logarithm is infinite. -------------------------
 
 
-def _choose_at_ends(
+def choose_at_ends(
     support: tuple[float, float], x: Any, at_ends: Function, elsewhere: Function
 ) -> Any:
     """Return one function of x at the ends of a support, and another one elsewhere."""
@@ -133,7 +133,7 @@ def _choose_at_ends(
 
 def gamma_density(a: Any, z: Any) -> Any:
     """Return z^(a-1) e^-z / Γ(a)."""
-    return _choose_at_ends(
+    return choose_at_ends(
         HALF_LINE,
         z,
         lambda z: power(z, a - 1) * exp(-z - lgamma(a)),
@@ -143,7 +143,7 @@ def gamma_density(a: Any, z: Any) -> Any:
 
 def _beta_density(a: Any, b: Any, z: Any) -> Any:
     """Return z^(a-1) (1-z)^(b-1) / B(a, b)."""
-    return _choose_at_ends(
+    return choose_at_ends(
         UNIT_INTERVAL,
         z,
         lambda z: power(z, a - 1) * power(1 - z, b - 1) * exp(-betaln(a, b)),
@@ -153,6 +153,31 @@ def _beta_density(a: Any, b: Any, z: Any) -> Any:
 
 def _log_beta_density(a: Any, b: Any, z: Any) -> Any:
     return xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b)
+
+
+def _log_beta_prime_density(a: Any, b: Any, z: Any) -> Any:
+    return xlogy(a - 1, z) - xlog1py(a + b, z) - betaln(a, b)
+
+
+def beta_prime_density(a: Any, b: Any, z: Any) -> Any:
+    """Return z^(a-1) (1+z)^(-a-b) / B(a, b)."""
+    return choose_at_ends(
+        HALF_LINE,
+        z,
+        lambda z: power(z, a - 1) * power(1 + z, -a - b) * exp(-betaln(a, b)),
+        lambda z: exp(_log_beta_prime_density(a, b, z)),
+    )
+
+
+def _chi_density(z: Any, df: Any) -> Any:
+    """Return z^(df-1) e^(-z²/2), normalised."""
+    rest = lambda z: (1 - df / 2) * math.log(2) - lgamma(df / 2) - z * z / 2  # noqa: E731
+    return choose_at_ends(
+        HALF_LINE,
+        z,
+        lambda z: power(z, df - 1) * exp(rest(z)),
+        lambda z: exp(xlogy(df - 1, z) + rest(z)),
+    )
 
 
 def _log_lognormal_density(z: Any, s: Any) -> Any:
@@ -231,7 +256,7 @@ register_continuous(
     ("s",),
     HALF_LINE,
     _log_lognormal_density,
-    pdf=lambda z, s: _choose_at_ends(
+    pdf=lambda z, s: choose_at_ends(
         HALF_LINE, z, lambda z: z * 0.0, lambda z: exp(_log_lognormal_density(z, s))
     ),
 )
@@ -241,6 +266,30 @@ register_continuous(
     UNIT_INTERVAL,
     lambda z, a, b: _log_beta_density(a, b, z),
     pdf=lambda z, a, b: _beta_density(a, b, z),
+)
+register_continuous(
+    "betaprime",
+    ("a", "b"),
+    HALF_LINE,
+    lambda z, a, b: _log_beta_prime_density(a, b, z),
+    pdf=lambda z, a, b: beta_prime_density(a, b, z),
+)
+register_continuous(
+    "f",
+    ("dfn", "dfd"),
+    HALF_LINE,
+    lambda z, n, m: _log_beta_prime_density(n / 2, m / 2, z * n / m) + log(n / m),
+    pdf=lambda z, n, m: beta_prime_density(n / 2, m / 2, z * n / m) * (n / m),
+)
+register_continuous(
+    "chi",
+    ("df",),
+    HALF_LINE,
+    lambda z, df: xlogy(df - 1, z) + (1 - df / 2) * math.log(2) - lgamma(df / 2) - z * z / 2,
+    pdf=_chi_density,
+)
+register_continuous(
+    "rayleigh", (), HALF_LINE, lambda z: log(z) - z * z / 2, pdf=lambda z: z * exp(-z * z / 2)
 )
 
 

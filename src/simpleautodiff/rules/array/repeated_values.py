@@ -198,7 +198,7 @@ def find_lowest_level(x: Any) -> Level | None:
         if x.opaque:
             return None
         level, x = x.level, x.value
-    return level if isinstance(x, (np.ndarray, np.generic)) else None
+    return level if isinstance(x, (np.ndarray, np.generic, float)) else None
 
 
 def _level_below(level: Level) -> LimitLevel:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import plain, wrap
 from simpleautodiff.core.linear import ZERO
-from simpleautodiff.core.primitive import TABLE, Domain, Kink
+from simpleautodiff.core.primitive import REALS, TABLE, Domain, Kink, Primitive
 from simpleautodiff.rules.branches import choose
 from simpleautodiff.rules.multiples import carry_root, even, odd
+from simpleautodiff.rules.restating import register_value
 from simpleautodiff.rules.roots import where_finite
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.exponential import sqrt
@@ -209,15 +211,41 @@ atanh = row(
 )
 
 
-def _share_of_length(v: Any, x: Any) -> Any:
-    """Return x / v, and 0 at the origin."""
-    return choose(v == 0, 0, lambda: x / choose(v == 0, 1, v))
+def _share_of_length(v: Any, x: Any, y: Any) -> Any:
+    """Return x / v with v = √(x² + y²), and 0 at the origin."""
+    return choose(v == 0, 0, lambda: _divide_by_length(x, choose(v == 0, 1, v), y))
+
+
+def _make_share() -> Primitive:
+    """Make x / v with the derivatives that it has as a function of x and y: y² / v³ and -x y / v³.
+
+    The difference 1/v - x²/v³ is the same in exact arithmetic, and loses all digits if y is small.
+    """
+    divide = TABLE["div"]
+    made = replace(
+        divide,
+        partials=(
+            lambda _q, x, v, y: _divide_by_length(y, v, x) * _divide_by_length(y, v, x) / v,
+            ZERO,
+            lambda q, x, v, y: -q * _divide_by_length(y, v, x) / v,
+        ),
+        compute=lambda x, v, _y: divide.compute(x, v),
+        by_type=None,
+        domain=REALS,
+        listed=False,
+        squared=None,
+        restate=None,
+    )
+    return register_value(divide, made)
+
+
+_divide_by_length = wrap(_make_share())
 
 
 hypot: Wrapping = row(
     "hypot",
-    lambda v, x, _y: _share_of_length(v, x),
-    lambda v, _x, y: _share_of_length(v, y),
+    lambda v, x, y: _share_of_length(v, x, y),
+    lambda v, x, y: _share_of_length(v, y, x),
     define=lambda x, y: sqrt(x * x + y * y),
     names={"math": lambda x, y: float(np.hypot(x, y))},  # math.hypot rounds differently
     text="hypot({0}, {1})",
