@@ -33,6 +33,15 @@ def test_nested_graphs_typed_by_hand():
     assert grad(g)(2.0) == 4.0
 
 
+def test_the_derivative_of_a_real_number_by_a_complex_path_is_real():
+    # y = Re((1 + 2i) x · (3 - 1i) x) = Re(5 + 5i) x² = 5 x²
+    x = Node(2.0)
+    y = ad.real((1 + 2j) * x * ((3 - 1j) * x))
+    for found in (reverse(y)[x], forward(x)[y]):
+        assert type(found) is float
+        assert found == 20.0
+
+
 def test_a_list_of_visited_nodes_is_not_needed_but_members_are_by_identity():
     a, b = Node(1.0), Node(1.0)
     assert len({a: 1, b: 2}) == 2

@@ -145,6 +145,8 @@ Tried = tuple[Mutant, Outcome, float]
 def find_noticed(mutants: Sequence[Mutant], campaign: Campaign) -> Iterator[Tried]:
     """Yield the mutants of functions that tests notice in a process where these exist already."""
     inside = [one for one in mutants if changes_functions_alone(one.path, make_tree(one))]
+    if not inside:
+        return
 
     def work(residence: Residence) -> None:
         campaign.start, campaign.imports = residence.start, 5.0
@@ -200,6 +202,9 @@ def main() -> int:
         help="the folders, or files, of tests to run (all)",
     )
     parser.add_argument(
+        "--cases", type=int, metavar="N", help="of each parametrized test N cases only (all)"
+    )
+    parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at a time"
     )
     parser.add_argument("--measure", action="store_true", help="measure all tests anew first")
@@ -207,7 +212,9 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := set(options.package) - set(PACKAGES):
         parser.error(f"no such package: {', '.join(sorted(unknown))}")
-    covering = Covering(options.rooms.split(","), options.jobs, anew=options.measure)
+    covering = Covering(
+        options.rooms.split(","), options.jobs, cases=options.cases, anew=options.measure
+    )
     import_beforehand()
     campaign = Campaign(covering, options.jobs, options.seconds)
     explained = read_explained()
@@ -228,7 +235,8 @@ def main() -> int:
         for mutant, outcome, seconds in try_all(wanted, campaign):
             if outcome.failed:
                 if options.verbose:
-                    print(f"  noticed  {_line(mutant)}  by {outcome.failed}  {seconds:.1f} s")
+                    by = f"by {outcome.failed}  {seconds:.1f} s"
+                    print(f"  noticed  {_line(mutant)}  {by}", flush=True)
             else:
                 survivors += 1
                 print(f"  SURVIVED {_line(mutant)}  ({outcome.passed} tests)", flush=True)
