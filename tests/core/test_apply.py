@@ -1,4 +1,4 @@
-"""`apply` on arguments that are no nodes yet: lists, labelled arrays, numbers of other kinds."""
+"""`apply` on arguments that are no nodes: lists, labelled arrays; rules that Python refuses."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 import simpleautodiff as ad
 from references import TABLE
 from simpleautodiff.core.level import apply
-from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.core.primitive import CALL, POWER, PRODUCT, SIGN, SUM, Primitive
 
 BACKWARDS = Primitive(  # of the whole array
     "backwards", (lambda v, x: 1,), lambda x: x[::-1], "", "", "", arrays=True
@@ -62,3 +62,20 @@ def test_a_wrong_number_of_arguments_is_told():
         apply(TABLE["mul"], 2.0)
     with pytest.raises(ad.ArgumentError, match="sin takes 1 argument, got 2"):
         apply(TABLE["sin"], 2.0, 3.0)
+
+
+def test_a_rule_that_overflows_on_the_way_to_a_finite_number_gives_it_quietly():
+    row = Primitive("made", (lambda v, x: 1 / x**2,), lambda x: -1 / x, "", "", "")
+    assert row.partial(0, -1e-200, (1e200,)) == 0.0
+
+
+def test_an_overflow_inside_of_the_domain_is_not_said_to_be_outside():
+    with pytest.warns(ad.DomainWarning, match="log.* needs x > 0"):
+        ad.log(-1.0)
+    with pytest.warns(ad.DomainWarning, match="power") as caught:
+        ad.power(10.0, 400.0)
+    assert "needs" not in str(caught[0].message)
+
+
+def test_forms_bind_as_in_arithmetic():
+    assert SUM < PRODUCT < SIGN < POWER < CALL

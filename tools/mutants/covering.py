@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 import pytest
 
@@ -30,6 +31,7 @@ KEPT = ROOT / ".mutants"
 # tests of what is built on these packages alone are slow, and notice little that others do not
 UNMEASURED = "tests/program/test_accusations.py"  # every rule, by differences: half an hour traced
 ROOMS = "core values rules arrays fast transforms program compiled autograd".split()  # noqa: SIM905
+ROOMS += [f"src/simpleautodiff/{name}" for name in ROOMS]
 
 
 class _Lines:
@@ -60,7 +62,9 @@ class _Lines:
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         self.seen.clear()
         sys.monitoring.restart_events()
+        before = _seconds()
         result = yield
+        item.user_properties.append(("seconds", _seconds() - before))
         lines = {name[len(str(ROOT)) + 1 :]: hex(bits) for name, bits in self.seen.items()}
         item.user_properties.append(("lines", lines))
         return result
@@ -75,13 +79,18 @@ class _Writer:
         self.runs: dict[str, dict[str, str]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        lines = dict(report.user_properties).get("lines")
-        if report.when == "call" and report.passed and isinstance(lines, dict):
-            self.seconds[report.nodeid] = report.duration
-            self.runs[report.nodeid] = lines
+        measured: dict[str, Any] = dict(report.user_properties)
+        if report.when == "call" and report.passed and "lines" in measured:
+            self.seconds[report.nodeid] = measured["seconds"]
+            self.runs[report.nodeid] = measured["lines"]
 
     def pytest_sessionfinish(self) -> None:
         self.path.write_text(json.dumps([self.seconds, self.runs]))
+
+
+def _seconds() -> float:
+    """Return what this process has used of a processor, and the processes that it waited for."""
+    return sum(os.times()[:4])
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -134,8 +143,12 @@ class _Room:
     """What was measured of one folder of tests, or of one file, on one engine."""
 
     def __init__(self, name: str, cases: int | None) -> None:
-        self.tests, self.cases = ROOT / "tests" / name, cases
-        parts = [*name.split("/"), os.environ.get("SIMPLEAUTODIFF_ENGINE"), cases and str(cases)]
+        if name.startswith("src/"):  # whose examples are the tests
+            self.tests, self.pattern, self.cases = ROOT / name, "*.py", None
+        else:
+            self.tests, self.pattern, self.cases = ROOT / "tests" / name, "test_*.py", cases
+        engine, few = os.environ.get("SIMPLEAUTODIFF_ENGINE"), str(self.cases or "")
+        parts = [*name.split("/"), engine, few]
         self.path = KEPT / ("-".join(filter(None, parts)) + ".json")
         kept = json.loads(self.path.read_text()) if self.path.exists() else [{}, {}, {}, {}]
         self.digests, self.seconds, self.runs, self.sources = kept
@@ -143,7 +156,7 @@ class _Room:
     def measure(self, jobs: int, *, anew: bool) -> None:
         """Measure the tests that have changed, or all."""
         self._follow_sources()
-        files = sorted(self.tests.rglob("test_*.py")) if self.tests.is_dir() else [self.tests]
+        files = sorted(self.tests.rglob(self.pattern)) if self.tests.is_dir() else [self.tests]
         now = {_relative(path): _digest(path) for path in files}
         changed = [path for path in now if anew or self.digests.get(path) != now[path]]
         for kept in (self.seconds, self.runs):
