@@ -99,10 +99,11 @@ class Campaign:
         """Choose tests for a mutant: a few that are quick, then others."""
         package, seconds = _package(mutant), self.covering.seconds
         found = self.covering.tests(mutant.path, mutant.scopes)
-        if len(found) < FEW:  # evaluated at import, perhaps: those of the package may notice it
-            found += [test for test in seconds if test.startswith(f"tests/{package}/")]
         name = mutant.function.partition(".")[0].lstrip("_")
-        ordered = order_tests([*dict.fromkeys(found)], seconds, package, name)
+        ordered = order_tests(found, seconds, package, name)
+        if len(found) < FEW:  # evaluated at import, perhaps: those of the package may notice it
+            own = [test for test in seconds if test.startswith(f"tests/{package}/")]
+            ordered += order_tests(sorted({*own} - {*found}), seconds, package, name)
         for budget, most in ((QUICK, 2), (self.most, len(ordered))):
             chosen, files, spent = [], set(), 0.0
             for test in ordered:
