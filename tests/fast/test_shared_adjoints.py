@@ -55,3 +55,19 @@ def test_a_result_lies_in_memory_as_that_of_numpy(first, second):
     assert order is None or lies[order]
     if first == second and "another" not in first:  # NumPy is not asked in the commonest cases
         assert order in lies
+
+
+def test_a_complex_divisor():
+    """Of the real part of a function of z the gradient is the function's derivative."""
+    z, c = np.array([1 + 2j, -0.5 + 1j]), np.array([2 - 1j, 3j])
+    found = ad.grad(lambda z: np.sum(np.real(c / z)))(z)
+    np.testing.assert_allclose(found, -c / z**2, rtol=1e-14)
+    found = ad.grad(lambda z: np.sum(np.real(z / c)))(z)
+    np.testing.assert_allclose(found, 1 / c, rtol=1e-14)
+
+
+@pytest.mark.parametrize("f", [np.sinh, np.cosh, np.expm1])
+def test_a_slope_that_overflows_beside_the_element_that_is_taken(f):
+    with np.errstate(over="ignore"):
+        slope = ad.grad(lambda x: f(x)[0])(np.array([1.0, 800.0]))
+    np.testing.assert_allclose(slope, [ad.grad(f)(1.0), 0.0], rtol=1e-15)

@@ -51,7 +51,7 @@ def test_the_exponent_of_box_and_cox_where_the_power_is_0(y):
     assert ad.grad(lambda y: scipy.special.boxcox1p(-1.0, y))(y) == pytest.approx(1 / y**2)
 
 
-@pytest.mark.parametrize("x", [-3.3, -20.5, -1000.25])
+@pytest.mark.parametrize("x", [-3.3, -20.5, -20000.25])
 def test_digamma_among_its_poles(x):
     with mpmath.workdps(40):
         exact = [mpmath.psi(n, x) for n in range(3)]
