@@ -61,6 +61,14 @@ def test_singular_matrices_where_the_derivative_exists():
         assert tangent == pytest.approx((left @ last) * (right @ last) / scale, abs=1e-6)
 
 
+def test_the_slope_of_a_singular_root_has_all_its_digits():
+    """For a diagonal A with roots r the slope along E has the elements E[i, j] / (r[i] + r[j])."""
+    direction = np.array([[1.0, 2, 3], [4, 5, 6], [7, 8, 0]])
+    sums = np.array([[4.0, 5, 2], [5, 6, 3], [2, 3, 1]])  # of 2, 3, 0; the last is not needed
+    tangent = ad.jvp(sl.sqrtm, (np.diag([4.0, 9.0, 0.0]),), (direction,))[1]
+    np.testing.assert_allclose(tangent, direction / sums, rtol=1e-14)
+
+
 def test_complex_roots_of_singular_matrices():
     """The root of diag(-4, 0) is diag(2i, 0), and d√a = da / (2 √a)."""
     tangent = ad.jvp(sl.sqrtm, (np.diag([-4.0, 0.0]),), (np.diag([1.0, 0.0]),))[1]

@@ -309,6 +309,9 @@ def test_values_are_those_of_the_plain_function():
         assert ad.jvp(f, (a,), (E,))[0] == f(a)
         aux = ad.grad(lambda a: (f(a), np.linalg.eigh(a)[1]), has_aux=True)(a)[1]
         np.testing.assert_array_equal(aux, np.linalg.eigh(a)[1])
+        tangent, aux = ad.jvp(lambda a: (f(a), a), (a,), (E,), has_aux=True)[1:]
+        assert tangent == ad.jvp(f, (a,), (E,))[1]
+        np.testing.assert_array_equal(aux, a)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 2.0, 1e6])

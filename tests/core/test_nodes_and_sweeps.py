@@ -33,6 +33,41 @@ def test_nested_graphs_typed_by_hand():
     assert grad(g)(2.0) == 4.0
 
 
+def test_the_derivative_of_a_real_number_by_a_complex_path_is_real():
+    # y = Re((1 + 2i) x · (3 - 1i) x) = Re(5 + 5i) x² = 5 x²
+    x = Node(2.0)
+    y = ad.real((1 + 2j) * x * ((3 - 1j) * x))
+    for found in (reverse(y)[x], forward(x)[y]):
+        assert type(found) is float
+        assert found == 20.0
+
+
+def test_a_derivative_has_the_shape_of_its_value():
+    x = Node(np.ones(3))
+    y = x * 2.0
+    t = Node(2.0)
+    spread = t + np.zeros(3)
+    for found, expected in (
+        (forward(x)[y], [2.0, 2.0, 2.0]),
+        (reverse(y)[x], [2.0, 2.0, 2.0]),
+        (forward(t)[spread], [1.0, 1.0, 1.0]),
+        (reverse(spread)[t], 3.0),
+        (ad.derivative(lambda t: t + np.zeros(3))(2.0), [1.0, 1.0, 1.0]),
+        (ad.derivative(lambda t: t + np.zeros(3), n=2)(2.0), [0.0, 0.0, 0.0]),
+    ):
+        assert np.shape(found) == np.shape(expected)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_derivative_of_a_function_that_uses_a_node_typed_by_hand_around_an_outer_one():
+    def g(x):
+        a = Node(x)
+        slope = grad(lambda y: a * y * y)(3.0)  # 6 a
+        return reverse(slope)[a] * x
+
+    assert grad(g)(2.0) == 6.0
+
+
 def test_a_list_of_visited_nodes_is_not_needed_but_members_are_by_identity():
     a, b = Node(1.0), Node(1.0)
     assert len({a: 1, b: 2}) == 2

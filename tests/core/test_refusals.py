@@ -10,6 +10,7 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff import Node, forward, grad, jvp, vjp
+from simpleautodiff.core.order import execution_order, topological_order
 
 HERE = r"test_refusals\.py:\d+"
 
@@ -130,6 +131,9 @@ def two(x, y):
         (lambda: grad(two)(1.0, 2.0, 3.0), "too many positional arguments"),
         (lambda: grad(two)(), "argnums=0, but two was called with 0 positional arguments"),
         (lambda: grad(two, 2)(1.0, 2.0), "argnums=2"),
+        (lambda: topological_order(3.0), r"walked from a Node, got 3\.0: wrap it in Node"),
+        (lambda: execution_order(3.0), r"walked from a Node, got 3\.0: wrap it in Node"),
+        (lambda: grad(two, 1)(1.0, y=2.0), "with 1 positional argument; write argnums='y'"),
         (lambda: grad(two, "z")(1.0, 2.0), "two has no parameter 'z'; it has x, y"),
         (lambda: grad(lambda alpha: alpha, "alhpa")(1.0), "did you mean 'alpha'"),
         (lambda: grad(two, "y")(1.0), "was called without 'y'"),

@@ -238,6 +238,9 @@ def test_structures_are_arguments_and_results_of_primitives():
     np.testing.assert_allclose(ad.vmap(ad.grad(f))(many).b, ad.vmap(ad.grad(g))(many).b)
     only_b = ad.grad(lambda b: np.sum(spread(Pair(point.a, b), "m")["product"]))
     assert only_b(3.0) == pytest.approx(3.0)
+    beside = lambda f: lambda b: np.sum(f(Pair(point.a, b))["product"])  # a has no tangent
+    for of in (lambda p: spread(p, "m"), same):
+        assert jvp(beside(of), (3.0,), (2.0,))[1] == pytest.approx(6.0)
     plain = spread(point, "m")
     assert type(plain) is dict
     assert plain["parts"][1] == 9.0

@@ -197,6 +197,14 @@ def test_taylor_mode_is_exact_and_polynomial_in_cost():
     assert len(calls) == 1
 
 
+@pytest.mark.parametrize(
+    ("argument", "argnums"), [([1.0, 2.0], 0), (np.ones(2), 0), ({"a": 1.0}, 0), (1.0, (0,))]
+)
+def test_an_nth_derivative_is_by_one_number(argument, argnums):
+    with pytest.raises(ad.ArgumentError, match="with respect to one number; use grad or jacobian"):
+        derivative(lambda x: 1.0, argnums=argnums)(argument)
+
+
 def test_derivatives_of_structures_and_by_name():
     f = lambda a, x: [a * x**3, ad.cos(x)]
     assert derivative(f, 2, "x")(2.0, 1.0) == pytest.approx([12.0, -math.cos(1.0)])

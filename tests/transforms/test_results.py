@@ -66,4 +66,6 @@ class Quantity:
 def test_nodes_deep_inside_of_a_result_are_not_lost():
     with pytest.raises(ad.ResultError, match="Quantity with a node inside"):
         ad.grad(lambda x: Quantity(x * 2))(1.0)
+    with pytest.raises(ad.ResultError, match="SimpleNamespace with a node inside"):
+        ad.grad(lambda x: types.SimpleNamespace(held=Quantity(x * 2)))(1.0)
     assert ad.grad(lambda x: (x * 2, Quantity(x)), has_aux=True)(1.0)[0] == 2.0

@@ -63,6 +63,8 @@ def test_derivatives_are_those_of_the_loop(snapshots):
     assert second(run) == pytest.approx(second(plain), rel=1e-11)
     forward = lambda f: ad.derivative(lambda p: total(f)(STATE, p))(0.7)
     assert forward(run) == pytest.approx(forward(plain), rel=1e-13)
+    along_tape = lambda f: ad.linearize(lambda p: total(f)(STATE, p), 0.7)[1](2.0)
+    assert along_tape(run) == pytest.approx(2 * forward(plain), rel=1e-13)
 
 
 def test_each_step_is_computed_as_often_as_the_schedule_says():

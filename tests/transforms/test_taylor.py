@@ -35,6 +35,10 @@ def test_all_coefficients_of_a_function_of_one_number(name, x):
     assert ad.taylor(getattr(ad, name), x, 8) == pytest.approx(expected, rel=1e-11, abs=1e-13)
 
 
+def test_a_series_of_order_0_is_the_value():
+    assert ad.taylor(ad.exp, 1.0, 0) == [math.exp(1.0)]
+
+
 def test_exact_numbers_stay_exact():
     assert ad.taylor(lambda x: 1 / (1 - x), Fraction(1, 2), 4) == [2, 4, 8, 16, 32]
     assert type(ad.taylor(lambda x: x**3, Fraction(1, 2), 3)[3]) is Fraction

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 import pytest
 
@@ -30,6 +31,7 @@ KEPT = ROOT / ".mutants"
 # tests of what is built on these packages alone are slow, and notice little that others do not
 UNMEASURED = "tests/program/test_accusations.py"  # every rule, by differences: half an hour traced
 ROOMS = "core values rules arrays fast transforms program compiled autograd".split()  # noqa: SIM905
+ROOMS += [f"src/simpleautodiff/{name}" for name in ROOMS]
 
 
 class _Lines:
@@ -60,7 +62,9 @@ class _Lines:
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         self.seen.clear()
         sys.monitoring.restart_events()
+        before = _seconds()
         result = yield
+        item.user_properties.append(("seconds", _seconds() - before))
         lines = {name[len(str(ROOT)) + 1 :]: hex(bits) for name, bits in self.seen.items()}
         item.user_properties.append(("lines", lines))
         return result
@@ -75,13 +79,18 @@ class _Writer:
         self.runs: dict[str, dict[str, str]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        lines = dict(report.user_properties).get("lines")
-        if report.when == "call" and report.passed and isinstance(lines, dict):
-            self.seconds[report.nodeid] = report.duration
-            self.runs[report.nodeid] = lines
+        measured: dict[str, Any] = dict(report.user_properties)
+        if report.when == "call" and report.passed and "lines" in measured:
+            self.seconds[report.nodeid] = measured["seconds"]
+            self.runs[report.nodeid] = measured["lines"]
 
     def pytest_sessionfinish(self) -> None:
         self.path.write_text(json.dumps([self.seconds, self.runs]))
+
+
+def _seconds() -> float:
+    """Return what this process has used of a processor, and the processes that it waited for."""
+    return sum(os.times()[:4])
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -104,13 +113,16 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _measure(tests: Sequence[str], jobs: int) -> tuple[dict[str, float], dict[str, dict[str, str]]]:
+def _measure(
+    tests: Sequence[str], jobs: int, cases: int | None
+) -> tuple[dict[str, float], dict[str, dict[str, str]]]:
     """Run tests; give the seconds of each that passes, and the lines it runs."""
-    found = KEPT / "measuring.json"
+    found = KEPT / f"measuring-{os.getpid()}.json"
     many = ["-n", str(jobs)] if jobs > 1 else []
+    few = ["--cases", str(cases)] if cases else []
     subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", *many, "-p", "covering"),
+            *(sys.executable, "-m", "pytest", "-q", *many, *few, "-p", "covering"),
             *("-p", "no:cacheprovider", "-m", "not browser and not gpu and not slow"),
             *("--ignore", UNMEASURED, *tests),
         ],
@@ -128,16 +140,23 @@ def _measure(tests: Sequence[str], jobs: int) -> tuple[dict[str, float], dict[st
 
 
 class _Room:
-    """What was measured of one folder of tests, or of one file."""
+    """What was measured of one folder of tests, or of one file, on one engine."""
 
-    def __init__(self, name: str) -> None:
-        self.tests, self.path = ROOT / "tests" / name, KEPT / f"{name.replace('/', '-')}.json"
+    def __init__(self, name: str, cases: int | None) -> None:
+        if name.startswith("src/"):  # whose examples are the tests
+            self.tests, self.pattern, self.cases = ROOT / name, "*.py", None
+        else:
+            self.tests, self.pattern, self.cases = ROOT / "tests" / name, "test_*.py", cases
+        engine, few = os.environ.get("SIMPLEAUTODIFF_ENGINE"), str(self.cases or "")
+        parts = [*name.split("/"), engine, few]
+        self.path = KEPT / ("-".join(filter(None, parts)) + ".json")
         kept = json.loads(self.path.read_text()) if self.path.exists() else [{}, {}, {}, {}]
         self.digests, self.seconds, self.runs, self.sources = kept
 
     def measure(self, jobs: int, *, anew: bool) -> None:
         """Measure the tests that have changed, or all."""
-        files = sorted(self.tests.rglob("test_*.py")) if self.tests.is_dir() else [self.tests]
+        self._follow_sources()
+        files = sorted(self.tests.rglob(self.pattern)) if self.tests.is_dir() else [self.tests]
         now = {_relative(path): _digest(path) for path in files}
         changed = [path for path in now if anew or self.digests.get(path) != now[path]]
         for kept in (self.seconds, self.runs):
@@ -146,9 +165,7 @@ class _Room:
                     del kept[test]
         if not changed:
             return
-        for source in sorted((ROOT / "src").rglob("*.py")):
-            self.sources.setdefault(_relative(source), source.read_text().splitlines())
-        seconds, runs = _measure(changed, jobs)
+        seconds, runs = _measure(changed, jobs, self.cases)
         self.seconds |= seconds
         self.runs |= runs
         self.digests = now
@@ -156,13 +173,28 @@ class _Room:
             json.dumps([self.digests, self.seconds, self.runs, self.sources], separators=(",", ":"))
         )
 
+    def _follow_sources(self) -> None:
+        """Let what was measured before speak of lines as they are numbered now."""
+        for source in sorted((ROOT / "src").rglob("*.py")):
+            name, now = _relative(source), source.read_text().splitlines()
+            before = self.sources.get(name, now)
+            self.sources[name] = now
+            if before != now:
+                moved = _moved(before, now)
+                for lines in self.runs.values():
+                    if name in lines:
+                        kept = [moved[line] for line in _lines(lines[name]) if line in moved]
+                        lines[name] = hex(sum(1 << line for line in kept))
+
 
 class Covering:
     """The tests that run a line; with `anew` all are measured, or those that have changed."""
 
-    def __init__(self, rooms: Sequence[str], jobs: int, *, anew: bool = False) -> None:
+    def __init__(
+        self, rooms: Sequence[str], jobs: int, *, cases: int | None = None, anew: bool = False
+    ) -> None:
         KEPT.mkdir(exist_ok=True)
-        self.rooms = [_Room(name) for name in rooms]
+        self.rooms = [_Room(name, cases) for name in rooms]
         for room in self.rooms:
             room.measure(jobs, anew=anew)
         self.seconds = {test: spent for room in self.rooms for test, spent in room.seconds.items()}
@@ -182,23 +214,20 @@ class Covering:
     @lru_cache(maxsize=8)  # noqa: B019 - there is one of these, and it lives as long as the program
     def _runs(self, path: Path) -> list[tuple[str, frozenset[int]]]:
         name = _relative(path)
-        found = []
-        for room in self.rooms:
-            moved = _moved(room.sources.get(name, []), path.read_text().splitlines())
-            as_lines = lru_cache(None)(lambda bits, moved=moved: _lines(int(bits, 16), moved))
-            found += [
-                (test, as_lines(bits[name])) for test, bits in room.runs.items() if name in bits
-            ]
-        return found
+        as_lines = lru_cache(None)(_lines)
+        return [
+            (test, as_lines(bits[name]))
+            for room in self.rooms
+            for test, bits in room.runs.items()
+            if name in bits
+        ]
 
 
-def _lines(bits: int, moved: dict[int, int]) -> frozenset[int]:
-    return frozenset(now for before, now in moved.items() if bits >> before & 1)
+def _lines(bits: str) -> frozenset[int]:
+    return frozenset(k for k, bit in enumerate(reversed(bin(int(bits, 16)))) if bit == "1")
 
 
 def _moved(before: list[str], now: list[str]) -> dict[int, int]:
     """Give where each line of a source that was measured is now."""
-    if before == now:
-        return {line: line for line in range(1, len(now) + 1)}
     blocks = difflib.SequenceMatcher(None, before, now, autojunk=False).get_matching_blocks()
     return {b.a + k + 1: b.b + k + 1 for b in blocks for k in range(b.size)}

@@ -99,10 +99,11 @@ class Campaign:
         """Choose tests for a mutant: a few that are quick, then others."""
         package, seconds = _package(mutant), self.covering.seconds
         found = self.covering.tests(mutant.path, mutant.scopes)
-        if len(found) < FEW:  # evaluated at import, perhaps: those of the package may notice it
-            found += [test for test in seconds if test.startswith(f"tests/{package}/")]
         name = mutant.function.partition(".")[0].lstrip("_")
-        ordered = order_tests([*dict.fromkeys(found)], seconds, package, name)
+        ordered = order_tests(found, seconds, package, name)
+        if len(found) < FEW:  # evaluated at import, perhaps: those of the package may notice it
+            own = [test for test in seconds if test.startswith(f"tests/{package}/")]
+            ordered += order_tests(sorted({*own} - {*found}), seconds, package, name)
         for budget, most in ((QUICK, 2), (self.most, len(ordered))):
             chosen, files, spent = [], set(), 0.0
             for test in ordered:
@@ -145,6 +146,8 @@ Tried = tuple[Mutant, Outcome, float]
 def find_noticed(mutants: Sequence[Mutant], campaign: Campaign) -> Iterator[Tried]:
     """Yield the mutants of functions that tests notice in a process where these exist already."""
     inside = [one for one in mutants if changes_functions_alone(one.path, make_tree(one))]
+    if not inside:
+        return
 
     def work(residence: Residence) -> None:
         campaign.start, campaign.imports = residence.start, 5.0
@@ -200,6 +203,9 @@ def main() -> int:
         help="the folders, or files, of tests to run (all)",
     )
     parser.add_argument(
+        "--cases", type=int, metavar="N", help="of each parametrized test N cases only (all)"
+    )
+    parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at a time"
     )
     parser.add_argument("--measure", action="store_true", help="measure all tests anew first")
@@ -207,7 +213,9 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := set(options.package) - set(PACKAGES):
         parser.error(f"no such package: {', '.join(sorted(unknown))}")
-    covering = Covering(options.rooms.split(","), options.jobs, anew=options.measure)
+    covering = Covering(
+        options.rooms.split(","), options.jobs, cases=options.cases, anew=options.measure
+    )
     import_beforehand()
     campaign = Campaign(covering, options.jobs, options.seconds)
     explained = read_explained()
@@ -228,7 +236,8 @@ def main() -> int:
         for mutant, outcome, seconds in try_all(wanted, campaign):
             if outcome.failed:
                 if options.verbose:
-                    print(f"  noticed  {_line(mutant)}  by {outcome.failed}  {seconds:.1f} s")
+                    by = f"by {outcome.failed}  {seconds:.1f} s"
+                    print(f"  noticed  {_line(mutant)}  {by}", flush=True)
             else:
                 survivors += 1
                 print(f"  SURVIVED {_line(mutant)}  ({outcome.passed} tests)", flush=True)

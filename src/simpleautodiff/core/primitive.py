@@ -148,7 +148,7 @@ class Primitive:
         try:
             return self.domain is not REALS and not self.domain.contains(*args)
         except (ArithmeticError, TypeError, ValueError):
-            return self.domain is not REALS
+            return True
 
 
 def values_read(primitive: Primitive, parents: tuple[int, ...]) -> frozenset[int]:

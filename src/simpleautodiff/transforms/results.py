@@ -21,8 +21,6 @@ def check_number(result: Any, level: Level, f: Callable[..., Any]) -> Any:
     """Return the result of `f` if it is one number; raise a helpful error if it is not."""
     if type(result) is Node and type(result.value) is float and result.level is level:
         return result
-    if isinstance(result, Traced) and not shape(plain(result)):
-        return _check_leaf(result, "", level, f)
     full = shape(plain(result))
     if full or isinstance(result, (list, tuple, dict)):
         what = f"n array of shape {full}" if full else f" {type(result).__name__} of {len(result)}"
