@@ -10,7 +10,7 @@ import numpy as np
 
 from simpleautodiff.core.level import plain, unwrapped
 from simpleautodiff.errors import ValueKindError
-from simpleautodiff.values.pytree import assemble, parts_of
+from simpleautodiff.values.pytree import assemble, list_parts
 
 
 class VSpace:
@@ -189,7 +189,7 @@ def _parts(value: Any, like: Any = None) -> list[Any]:
     """Return the parts of a structure; those of a dict in the order of the keys of another."""
     if isinstance(like, dict):
         return [value[key] for key in like]
-    return [part for _, part in parts_of(value) or ()]
+    return list_parts(value) or []
 
 
 def vspace(value: Any) -> Any:
@@ -203,7 +203,7 @@ def vspace(value: Any) -> Any:
     value = plain(unwrapped(value))
     if type(value) in VSpace.mappings:
         return VSpace.mappings[type(value)](value)
-    if parts_of(value) is not None:
+    if list_parts(value) is not None:
         return ContainerVSpace(value)
     if not isinstance(value, (np.ndarray, np.generic, int, float, complex)):
         raise ValueKindError(
