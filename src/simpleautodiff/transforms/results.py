@@ -60,7 +60,7 @@ def _unwrap_leaf(leaf: Any, result: Any, level: Level, f: Callable[..., Any]) ->
 def _describe(leaf: Any, result: Any, f: Callable[..., Any]) -> str:
     """Return the words for a leaf of a result of `f`, with its path: the result['w'][0] of f."""
     leaves = zip(flatten(result)[0], paths(result), strict=True)
-    path = next(path for other, path in leaves if other is leaf)
+    path = next((path for other, path in leaves if other is leaf), "")  # None has no leaves
     return f"the result{path} of {name_of(f)}"
 
 
