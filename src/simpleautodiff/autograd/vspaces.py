@@ -120,9 +120,8 @@ class ArrayVSpace(VSpace):
         return np.asarray(noise).astype(self.dtype)[()]
 
     def _inner_prod(self, x: Any, y: Any) -> Any:
-        if not self.iscomplex:
-            return np.dot(np.ravel(x), np.ravel(y))
-        return np.real(np.dot(np.conj(np.ravel(x)), np.ravel(y)))
+        product = np.vdot(x, y)  # of conjugates, if complex
+        return np.real(product) if self.iscomplex else product
 
     def _covector(self, x: Any) -> Any:
         return np.conj(x) if self.iscomplex else x
@@ -203,11 +202,11 @@ def vspace(value: Any) -> Any:
     value = plain(unwrapped(value))
     if type(value) in VSpace.mappings:
         return VSpace.mappings[type(value)](value)
+    if isinstance(value, (np.ndarray, np.generic, int, float, complex)):
+        return ArrayVSpace(value)
     if list_parts(value) is not None:
         return ContainerVSpace(value)
-    if not isinstance(value, (np.ndarray, np.generic, int, float, complex)):
-        raise ValueKindError(
-            f"no vector space is known for {value!r} of type {type(value).__name__}; "
-            "register one with VSpace.register"
-        )
-    return ArrayVSpace(value)
+    raise ValueKindError(
+        f"no vector space is known for {value!r} of type {type(value).__name__}; "
+        "register one with VSpace.register"
+    )
