@@ -218,8 +218,7 @@ def implementations(family: Family, module: Any) -> dict[str, Function]:
 
 def as_series(alist: Any, trim: bool = True) -> list[Any]:
     """Return vectors of coefficients, without zeros at their ends; copies, as they are written."""
-    vectors = [np.array(a, like=a) if isinstance(a, Traced) else _coefficients(a) for a in alist]
-    vectors = [v if shape_of(v) else reshape(v, (1,)) for v in vectors]
+    vectors = [np.copy(_coefficients(a)) for a in alist]
     return [np.trim_zeros(v, "b") if trim and np.any(v != 0) else v for v in vectors]
 
 
