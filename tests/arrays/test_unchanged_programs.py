@@ -95,6 +95,22 @@ def test_programs_run_for_many_examples(name):
     )
 
 
+@pytest.mark.parametrize(
+    "name", ["legendre", "chebyt", "chebyu", "hermite", "hermitenorm", "laguerre"]
+)
+@pytest.mark.parametrize("degree", [0, 1, 2, 5])
+def test_orthogonal_polynomials_of_scipy(name, degree):
+    special = pytest.importorskip("scipy.special")
+    f = lambda x: getattr(special, f"eval_{name}")(degree, x)
+    x = np.array([0.3, -0.8, 1.0])
+    exact = getattr(special, name)(degree).deriv()(x)
+    np.testing.assert_allclose(ad.elementwise_grad(f)(x), exact, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(ad.vmap(ad.grad(f))(x), exact, rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(ad.vjp(f, x)[0], f(x))
+    with pytest.raises(ad.RuleError, match="takes one degree"):
+        ad.grad(lambda x: getattr(special, f"eval_{name}")([1, 2], x).sum())(0.3)
+
+
 def test_the_first_of_equal_numbers_is_taken():
     slope = ad.jacobian(np.unique)(np.array([2.0, 1.0, 2.0, np.nan, np.nan]))
     np.testing.assert_array_equal(slope[:2], [[0, 1, 0, 0, 0], [1, 0, 0, 0, 0]])
