@@ -104,17 +104,31 @@ def test_least_squares_of_integers():
 @pytest.mark.parametrize(
     "f",
     [
-        lambda x: np.array([x[0], x[1] * x[2]], dtype=object).sum(),
-        lambda x: (x.astype(object) ** 2).sum(),
-        lambda x: np.asarray(x, dtype=object)[0],
-        lambda x: np.full(3, x[0], dtype=object).sum(),
         lambda x: np.array([(x[0], 1)], dtype=[("a", float), ("b", int)])["a"].sum(),
         lambda x: np.array([x[0]], dtype=str)[0],
     ],
 )
-def test_arrays_of_objects_and_records_are_refused(f):
+def test_arrays_of_records_and_texts_are_refused(f):
     with pytest.raises(ValueKindError, match="leave out the dtype"):
         ad.grad(f)(X)
+
+
+@pytest.mark.parametrize(
+    ("f", "expected"),
+    [
+        (lambda x: np.array([x[0], x[1] * x[2]], dtype=object).sum(), [1, X[2], X[1]]),
+        (lambda x: np.array([[x[0], 2.0], [1, x[1]]], dtype=object).ravel()[3], [0, 1, 0]),
+        (lambda x: (x.astype(object) ** 2).sum(), 2 * X),
+        (lambda x: np.asarray(x, dtype=object)[0] * 3, [3, 0, 0]),
+        (lambda x: np.full(3, x[0], dtype=object).sum(), [3, 0, 0]),
+        (lambda x: np.array(np.array([x[0], x[1]], dtype=object), dtype=float)[1], [0, 1, 0]),
+    ],
+)
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+def test_arrays_of_objects_have_the_derivatives_of_their_numbers(f, expected, mode):
+    np.testing.assert_allclose(ad.jacobian(f, mode=mode)(X), expected, rtol=1e-14)
+    np.testing.assert_allclose(ad.jit(ad.grad(f))(X), expected, rtol=1e-14)
+    np.testing.assert_allclose(ad.vmap(ad.grad(f))(np.stack([X, X]))[1], expected, rtol=1e-14)
 
 
 def test_an_array_of_objects_may_be_written_to():

@@ -253,7 +253,8 @@ def test_every_function_of_these_modules_is_tried():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x: sp.CubicSpline(X, x)(1.0), r"W = CubicSpline.*W @ y"),
+        (lambda x: sp.CubicSpline(X, x, bc_type="periodic")(1.0), "not-a-knot.*'periodic'"),
+        (lambda x: sp.CubicSpline(x, X)(1.0), "takes plain points x"),
         (lambda x: sp.interp1d(X, x, "cubic")(1.0), r"W = interp1d.*W @ y"),
         (lambda x: ss.fftconvolve(np.stack([x, x]), M[:2], axes=1), "no rule for some of the axes"),
         (lambda x: ss.filtfilt(x, x, V), r"scipy\.signal\.lfilter has one"),
@@ -266,6 +267,39 @@ def test_every_function_of_these_modules_is_tried():
 def test_refusals(call, message):
     with pytest.raises(ad.AutodiffError, match=message):
         ad.grad(lambda x: np.sum(call(x)))(V)
+
+
+THROUGH_NODES = {
+    "at numbers": lambda y: sp.CubicSpline(KNOTS, y)([-1.3, 0.2, 2.3]),
+    "at a node": lambda y: sp.CubicSpline(KNOTS, y)(y[0]),
+    "natural": lambda y: sp.CubicSpline(KNOTS, y, bc_type="natural")(0.4, 1),
+    "clamped": lambda y: sp.CubicSpline(KNOTS, y, bc_type="clamped").derivative(2)(0.4),
+    "a list": lambda y: sp.CubicSpline(KNOTS, [*y[:6], 1.0], extrapolate=True)(KNOTS + 0.1),
+    "of rows": lambda y: sp.CubicSpline(KNOTS, np.outer(y, y), axis=1)([0.3, 1.1]),
+    "integral": lambda y: sp.CubicSpline(KNOTS, y).integrate(-1.2, 0.9),
+    "antiderivative": lambda y: sp.CubicSpline(KNOTS, y).antiderivative(2)([0.1, 1.3]),
+    "coefficients": lambda y: sp.CubicSpline(KNOTS, y).c[1],
+}
+
+
+@pytest.mark.parametrize("name", THROUGH_NODES)
+def test_cubic_splines_through_nodes(name):
+    f, y = THROUGH_NODES[name], np.cos(KNOTS) / 3
+    total = lambda y: np.sum(np.sin(f(y)))
+    alike(ad.vjp(f, y)[0], f(y), 1e-14)
+    step = 1e-5
+    slope = [(total(y + e) - total(y - e)) / (2 * step) for e in step * np.eye(len(y))]
+    alike(ad.grad(total)(y), slope, 1e-7)
+    alike(ad.jacobian(total, mode="forward")(y), slope, 1e-7)
+    alike(ad.vmap(ad.grad(total))(np.stack([2 * y, y]))[1], slope, 1e-7)
+    compiled = ad.jit(ad.grad(total))
+    compiled(y / 2)
+    alike(compiled(y), slope, 1e-7)
+
+
+def test_roots_of_a_spline_through_nodes_do_not_lose_a_derivative():
+    with pytest.raises((ad.AutodiffError, AttributeError, TypeError)):
+        ad.grad(lambda y: sp.CubicSpline(KNOTS, y).roots()[0])(np.cos(KNOTS))
 
 
 def test_the_recipe_for_values_of_a_spline():

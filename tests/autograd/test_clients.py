@@ -67,6 +67,29 @@ fits = [
 ]
 result = [fit.summary[["coef", "se(coef)"]].values.tolist() for fit in fits]
 """,
+    "ceviche": """
+import autograd.numpy as anp
+from ceviche import fdfd_ez
+from ceviche.jacobians import jacobian
+rs = np.random.RandomState(0)
+shape, source = (12, 12), np.zeros((12, 12))
+source[6, 6] = 1e-8
+eps = rs.rand(*shape) + 1
+simulation = fdfd_ez(2 * np.pi * 200e12, 1e-6, eps, [3, 3])
+
+def power(eps):
+    simulation.eps_r = eps.reshape(shape)
+    fields = simulation.solve(eps.reshape(shape) * source)
+    return sum(anp.sum(anp.square(anp.abs(field))) for field in fields)
+
+def along(c):
+    return power(c * eps.ravel()).reshape(1)
+
+result = [
+    jacobian(power, mode="reverse")(eps.ravel()).ravel().tolist(),
+    jacobian(along, mode="forward")(1.0).ravel().tolist(),
+]
+""",
     "vittles": """
 import autograd.numpy as anp
 import vittles

@@ -307,6 +307,28 @@ def test_checks_find_wrong_rules_of_both_orders():
         check_grads(forward, modes=["fwd"], order=1)(0.3)
 
 
+def test_checks_find_a_wrong_first_derivative_whose_own_derivative_is_right():
+    wrong = primitive(np.sin)
+    defvjp(wrong, lambda ans, x: lambda g: 1.001 * g * np.cos(x))
+    for order in (1, 2, 3):
+        with pytest.raises(AssertionError, match=r"\(VJP\) check of <lambda>"):
+            check_grads(lambda x: wrong(x) * 2, modes=["rev"], order=order)(0.3)
+
+
+@pytest.mark.parametrize("modes", [["fwd"], ["rev"], ["fwd", "rev"]])
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_a_check_runs_the_function_less_often_than_that_of_hips_autograd(modes, order):
+    theirs = pytest.importorskip("autograd.test_util")
+    module = pytest.importorskip("autograd.numpy")
+    runs = {}
+    for name, check, library in (("ours", check_grads, np), ("theirs", theirs.check_grads, module)):
+        calls = []
+        f = lambda x, calls=calls, library=library: (calls.append(x), library.sin(x) * x)[1]
+        check(f, modes=modes, order=order)(0.7)
+        runs[name] = len(calls)
+    assert runs["ours"] < runs["theirs"]
+
+
 # NumPy and SciPy. ---------------------------------------------------------------------------------
 
 

@@ -442,8 +442,17 @@ def test_a_primitive_without_a_rule_says_so():
     assert ad.grad(f, (0, 1))(2.0, 3.0) == (3.0, 0.0)
     with pytest.raises(ad.RuleError, match=r"argument 1; give it with defvjp"):
         ad.grad(primitive(lambda x: x))(1.0)
-    with pytest.raises(ad.RuleError, match="put @primitive before"):
-        defvjp(len, None)
+
+
+def test_rules_of_a_function_that_is_no_primitive_are_not_used_and_a_warning_says_so():
+    from simpleautodiff.extend import defvjp
+
+    def square(x):
+        return x * x
+
+    with pytest.warns(UserWarning, match="rules of square are not used.*Put @primitive before"):
+        defvjp(square, lambda ans, x: lambda g: 7.0)
+    assert ad.grad(square)(3.0) == 6.0
 
 
 def test_a_wrong_rule_is_found():

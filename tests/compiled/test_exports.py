@@ -129,11 +129,11 @@ def test_paths_that_give_other_shapes_or_counts_are_refused():
 
 
 def test_what_cannot_be_exported_says_why():
-    made = ad.jit(lambda x: np.unique(x), tier="numpy")
+    made = ad.jit(lambda x: np.histogram(x)[0], tier="numpy")
     with pytest.raises(ad.ArgumentError, match=r"0 signatures.*twice"):
         made.to_c()
     made(VECTOR), made(VECTOR)
-    with pytest.raises(ad.ArgumentError, match=r"no program to export: np\.unique"):
+    with pytest.raises(ad.ArgumentError, match=r"no program to export: .*np\.histogram"):
         made.to_c()
 
 

@@ -145,6 +145,8 @@ CASES = [
     ("clip one side", lambda x: np.clip(x, None, 0.5), M),
     ("sort", lambda x: np.sort(x, axis=0), M),
     ("sort flat", lambda x: np.sort(x, axis=None), M),
+    ("unique", lambda x: np.unique(x), M),
+    ("union1d", lambda x: np.union1d(x, [9.0, 11.0]), V),
     ("median", lambda x: np.median(x, axis=1), M),
     ("quantile", lambda x: np.quantile(x, 0.3, axis=0, keepdims=True), M),
     ("percentile", lambda x: np.percentile(x, 40), V),

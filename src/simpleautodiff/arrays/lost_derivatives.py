@@ -58,7 +58,6 @@ _PLAIN_STORAGE = {  # parts of NumPy that store plain arrays, by module or name:
     "nodes: np.polynomial.polynomial.polyval(x, c), chebyshev.chebval(x, c), np.roots and others",
     "as_strided": "as_strided looks at plain memory; sliding_window_view(x, n), which is in "
     "np.lib.stride_tricks, too, takes nodes",
-    "ndenumerate": "np.ndenumerate gives plain numbers; write for i in np.ndindex(x.shape): x[i]",
     "matrix": "np.matrix keeps plain numbers; use x, and @ for products",
 }
 

@@ -65,6 +65,8 @@ def _index_number(self: Any, index: Any) -> Any:
         new = np.empty((), bool)[index].shape
     except IndexError:
         raise TypeError(f"{self!r} is a single number, not an array") from None
+    if 0 in new:  # the mask False
+        return reshape(getitem(reshape(self, (1,)), slice(0)), new)
     return reshape(self, new) if new else self
 
 

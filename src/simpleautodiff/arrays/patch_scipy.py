@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.elements import enumerate_elements
 from simpleautodiff.arrays.given_values import give_values, unless_double
 from simpleautodiff.arrays.lost_derivatives import SCIPY, UNPATCHED
 from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
@@ -105,6 +106,7 @@ def _patch_numpy(numpy: Any) -> None:
     _patch_method(type(numpy.r_), "__getitem__", "np.r_", joining.join_rows, True)
     _patch_method(type(numpy.c_), "__getitem__", "np.c_", joining.join_columns, True)
     _patch_method(numpy.vectorize, "__call__", "np.vectorize", joining.call_vectorized, True)
+    _patch_method(numpy.ndenumerate, "__init__", "np.ndenumerate", enumerate_elements, True)
 
 
 def _patch_series(polynomial: Any) -> None:
@@ -113,7 +115,18 @@ def _patch_series(polynomial: Any) -> None:
         for name, implementation in series.implementations(family, module).items():
             full = f"np.polynomial.{family.module}.{name}"
             setattr(module, name, _wrap(getattr(module, name), full, implementation))
+    tools = polynomial.polyutils
+    for name, implementation in (
+        ("as_series", series.as_series),
+        ("mapdomain", series.map_domain),
+    ):
+        full = f"np.polynomial.polyutils.{name}"
+        setattr(tools, name, _wrap(getattr(tools, name), full, implementation))
     base = polynomial.Polynomial.__mro__[1]
+    for kind in base.__subclasses__():
+        for name, own in list(vars(kind).items()):
+            if isinstance(own, staticmethod) and id(own.__func__) in PATCHED:
+                setattr(kind, name, staticmethod(PATCHED[id(own.__func__)]))
     _patch_method(base, "__call__", "np.polynomial", series.evaluate_series, True)
 
 

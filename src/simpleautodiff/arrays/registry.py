@@ -369,11 +369,11 @@ def no_rule(name: str) -> RuleError:
 
 HINTS = {
     **dict.fromkeys(
-        ("np.unique", "np.unique_values", "np.unique_all", "np.unique_counts", "np.unique_inverse"),
-        "Find the indices once: i = np.unique(x.value, return_index=True)[1]; then take x[i]",
+        ("np.unique_values", "np.unique_all", "np.unique_counts", "np.unique_inverse"),
+        "np.unique takes nodes",
     ),
     **dict.fromkeys(
-        ("np.union1d", "np.intersect1d", "np.setdiff1d", "np.setxor1d", "np.sort_complex"),
+        ("np.intersect1d", "np.setdiff1d", "np.setxor1d", "np.sort_complex"),
         "Find the indices with the plain array, x.value, and take those elements: x[i]",
     ),
     **dict.fromkeys(

@@ -351,13 +351,13 @@ def astype_(
     copy: bool = True,
 ) -> Any:
     """Convert to another dtype; integers and bools are plain, without a derivative."""
-    new = np.dtype(dtype)
+    new = dtype_of(x) if np.dtype(dtype) == object else np.dtype(dtype)  # nodes are objects
     if not copy and new == dtype_of(x):
         return lay_out(x, order)
     if new.kind not in "biufc":
         raise ValueKindError(
-            f"arrays of dtype {new} have no derivative: leave out the dtype, keep the numbers in a "
-            f"list, or write them one by one into np.empty(n, dtype=object){cite_line()}"
+            f"arrays of dtype {new} have no derivative: leave out the dtype, or keep the numbers "
+            f"in a list{cite_line()}"
         )
     if new.kind not in "fc":
         number = plain(x)

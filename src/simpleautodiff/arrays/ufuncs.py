@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.elements import call_made_ufunc
 from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.reductions import (
     axes_of,
@@ -178,11 +179,8 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
             return give_values(result, ufunc, inputs, {}) if ufunc is np.power else result
     library = "np" if getattr(np, ufunc.__name__, None) is ufunc else "scipy.special"
     name = f"{library}.{ufunc.__name__}"
-    if "(vectorized)" in ufunc.__name__:
-        raise RuleError(
-            "a ufunc made by np.frompyfunc gives objects, not numbers; np.vectorize(f)(x) takes "
-            f"nodes{cite_line()}"
-        )
+    if "(vectorized)" in ufunc.__name__ and method == "__call__" and not kwargs:
+        return call_made_ufunc(ufunc, *[as_array(unwrapped(x)) for x in inputs])
     if method == "at" and isinstance(inputs[0], (Traced, Written)):
         return write_at(ufunc, *inputs)
     if method == "at":

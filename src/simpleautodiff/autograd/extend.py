@@ -5,6 +5,7 @@ A rule for one mode is enough: the other is its transpose, found by differentiat
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from typing import Any
@@ -159,7 +160,12 @@ def _rules_of(function: Any) -> Rules:
     elif hasattr(function, "rules"):
         return function.rules  # type: ignore[no-any-return]
     elif not isinstance(function, type(np.sum)):
-        raise RuleError(f"{function!r} is no primitive: put @primitive before its definition")
+        warnings.warn(
+            f"the rules of {name_of(function)} are not used, as it is no primitive: its own steps "
+            f"are recorded. Put @primitive before its definition{cite_line()}",
+            stacklevel=4,
+        )
+        return {}
     if not hasattr(known.get(key), "rules"):
         known[key] = _make_primitive(function, known.get(key))
     rules: Rules = known[key].rules

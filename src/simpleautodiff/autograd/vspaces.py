@@ -10,7 +10,7 @@ import numpy as np
 
 from simpleautodiff.core.level import plain, unwrapped
 from simpleautodiff.errors import ValueKindError
-from simpleautodiff.values.pytree import assemble, parts_of
+from simpleautodiff.values.pytree import assemble, list_parts
 
 
 class VSpace:
@@ -120,9 +120,8 @@ class ArrayVSpace(VSpace):
         return np.asarray(noise).astype(self.dtype)[()]
 
     def _inner_prod(self, x: Any, y: Any) -> Any:
-        if not self.iscomplex:
-            return np.dot(np.ravel(x), np.ravel(y))
-        return np.real(np.dot(np.conj(np.ravel(x)), np.ravel(y)))
+        product = np.vdot(x, y)  # of conjugates, if complex
+        return np.real(product) if self.iscomplex else product
 
     def _covector(self, x: Any) -> Any:
         return np.conj(x) if self.iscomplex else x
@@ -189,7 +188,7 @@ def _parts(value: Any, like: Any = None) -> list[Any]:
     """Return the parts of a structure; those of a dict in the order of the keys of another."""
     if isinstance(like, dict):
         return [value[key] for key in like]
-    return [part for _, part in parts_of(value) or ()]
+    return list_parts(value) or []
 
 
 def vspace(value: Any) -> Any:
@@ -203,11 +202,11 @@ def vspace(value: Any) -> Any:
     value = plain(unwrapped(value))
     if type(value) in VSpace.mappings:
         return VSpace.mappings[type(value)](value)
-    if parts_of(value) is not None:
+    if isinstance(value, (np.ndarray, np.generic, int, float, complex)):
+        return ArrayVSpace(value)
+    if list_parts(value) is not None:
         return ContainerVSpace(value)
-    if not isinstance(value, (np.ndarray, np.generic, int, float, complex)):
-        raise ValueKindError(
-            f"no vector space is known for {value!r} of type {type(value).__name__}; "
-            "register one with VSpace.register"
-        )
-    return ArrayVSpace(value)
+    raise ValueKindError(
+        f"no vector space is known for {value!r} of type {type(value).__name__}; "
+        "register one with VSpace.register"
+    )

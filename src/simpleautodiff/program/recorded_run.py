@@ -61,7 +61,7 @@ def record(
             ]
             result = call(f, Selection(args), rebuild(iter(inputs)))
             inputs = tape[: len(inputs)]  # as they were, even if the function writes to them
-        _, results = unwrap_results(result, tape, f)
+        _, results, _ = unwrap_results(result, tape, f)
         outputs = [leaf for leaf in results if isinstance(leaf, Node) and leaf.level is tape]
         if not outputs:
             raise ConstantError(

@@ -49,7 +49,7 @@ from simpleautodiff.transforms.recorded_call import (
     drop_unknown,
     split_aux,
 )
-from simpleautodiff.transforms.results import check_number, rebuild_like, unwrap_results
+from simpleautodiff.transforms.results import check_number, unwrap_results
 from simpleautodiff.transforms.seeds import check_tuples, copy_if_shared, match_leaves
 from simpleautodiff.values.functions import is_complex
 from simpleautodiff.values.other_arrays import unwrap_foreign
@@ -161,7 +161,7 @@ def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
     """
     with engine.recording() as use, use:
         recorded = RecordedCall(f, Selection(primals), has_aux, retain=True)
-    value, results = unwrap_results(recorded.result, recorded.tape, f)
+    value, results, _ = unwrap_results(recorded.result, recorded.tape, f)
 
     def pullback(seed: Any) -> tuple[Any, ...]:
         seeds = match_leaves(seed, value, "the seed of a pullback")
@@ -187,12 +187,12 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
     """
     with engine.recording() as use, use:
         recorded = RecordedCall(f, Selection(primals), has_aux, retain=True)
-    value, results = unwrap_results(recorded.result, recorded.tape, f)
+    value, results, rebuild = unwrap_results(recorded.result, recorded.tape, f)
 
     def f_jvp(*tangents: Any) -> Any:
         leaves = match_leaves(tangents, primals, "the tangents of a linearised function")
         pushed = [copy_if_shared(x, leaves) for x in recorded.push(leaves, results)]
-        return rebuild_like(value, map(unwrap_foreign, pushed))
+        return rebuild(map(unwrap_foreign, pushed))
 
     return (value, f_jvp, recorded.aux) if has_aux else (value, f_jvp)
 
@@ -283,12 +283,12 @@ def run_jets(
     aux = None
     if has_aux:
         result, aux = split_aux(result, level, f)
-    value, results = unwrap_results(result, level, f)
+    value, results, rebuild = unwrap_results(result, level, f)
     derivatives = [_list_derivatives(leaf, level) for leaf in results]
     if has_moved(level) and not is_turned(level):
         derivatives = _confirm(f, selection, level, has_aux, results, derivatives)
     orders = [
-        rebuild_like(value, [unwrap_foreign(copy_if_shared(x, ())) for x in order])
+        rebuild([unwrap_foreign(copy_if_shared(x, ())) for x in order])
         for order in zip(*derivatives, strict=True)
     ]
     return value, orders, aux
@@ -297,8 +297,9 @@ def run_jets(
 def _list_derivatives(leaf: Any, level: JetLevel) -> list[Any]:
     """Return the derivatives of a result on this level, from the first on."""
     own = isinstance(leaf, Jet) and leaf.level is level
-    higher = leaf.higher if own else [ZERO] * level.order
-    return [as_number(derivative, leaf) for derivative in higher]
+    if not own:
+        return [as_number(ZERO, leaf) for _ in range(level.order)]
+    return [as_number(derivative, leaf.value) for derivative in leaf.higher]
 
 
 def _confirm(

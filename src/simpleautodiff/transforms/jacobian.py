@@ -27,7 +27,7 @@ from simpleautodiff.transforms.grad import name_after
 from simpleautodiff.transforms.kinks import KINK_TAPES, note_sweep
 from simpleautodiff.transforms.pickling import remember_recipe
 from simpleautodiff.transforms.recorded_call import RecordedCall, as_number
-from simpleautodiff.transforms.results import rebuild_like, unwrap_results
+from simpleautodiff.transforms.results import unwrap_results
 from simpleautodiff.values.functions import is_complex
 
 F = Callable[..., Any]
@@ -77,12 +77,12 @@ def jacobian(
     def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
         with engine.recording() as use, use:
             recorded = RecordedCall(f, select(f, argnums, args, kwargs), has_aux)
-        value, results = unwrap_results(recorded.result, recorded.tape, f)
+        _, results, rebuild = unwrap_results(recorded.result, recorded.tape, f)
         fewer_inputs = _count_numbers(recorded.inputs) < _count_numbers(results)
         forward = mode == "forward" or (mode == "auto" and fewer_inputs)
         sweep = _sweep_forward if forward else _sweep_reverse
         parts = (_eliminate if mode == "elimination" else sweep)(recorded, results, chunk_size)
-        matrix = rebuild_like(value, [recorded.rebuild_arguments(part) for part in parts])
+        matrix = rebuild([recorded.rebuild_arguments(part) for part in parts])
         return (matrix, recorded.aux) if has_aux else matrix
 
     return name_after(jacobian_of_f, "jacobian", f)

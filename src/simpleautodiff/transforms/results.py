@@ -14,7 +14,7 @@ from simpleautodiff.rules.array.series_limits import take_limit
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.values.functions import check_value, shape
 from simpleautodiff.values.other_arrays import unwrap_foreign
-from simpleautodiff.values.pytree import flatten, flatten_numbers, is_not_number, paths
+from simpleautodiff.values.pytree import flatten, flatten_numbers, paths
 
 
 def check_number(result: Any, level: Level, f: Callable[..., Any]) -> Any:
@@ -28,25 +28,41 @@ def check_number(result: Any, level: Level, f: Callable[..., Any]) -> Any:
             f"grad needs one number, but {name_of(f)} returned a{what}. "
             "Use jacobian for all derivatives of all results, or return their sum."
         )
-    return _check_leaf(result, "", level, f)
+    return _check_leaf(result, result, level, f)
 
 
-def unwrap_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[Any, list[Any]]:
-    """Return the result of `f` without nodes, and its leaves as they were recorded."""
-    leaves = flatten_numbers((result,))[0]
+def unwrap_results(
+    result: Any, level: Level, f: Callable[..., Any]
+) -> tuple[Any, list[Any], Callable[[Iterable[Any]], Any]]:
+    """Return the result of `f` without nodes, its leaves as recorded, and a way to rebuild it.
+
+    The third puts numbers into the structure of the result; leaves that are not numbers stay.
+    """
+    leaves, rebuild = flatten_numbers((result,))
     if not leaves:
         raise ResultError(f"{name_of(f)} returned {result!r}; did it forget to return its result?")
-    for leaf, path in zip(flatten(result)[0], paths(result), strict=True):
-        if not is_not_number(leaf) or leaf is result:
-            _check_leaf(leaf, path, level, f)
-    values = [
-        take_limit(leaf.value) if isinstance(leaf, Traced) and leaf.level is level else leaf
-        for leaf in leaves
-    ]
-    values = [
-        value.copy() if isinstance(value, np.ndarray) else unwrap_foreign(value) for value in values
-    ]
-    return rebuild_like(result, values), leaves
+    values = [_unwrap_leaf(leaf, result, level, f) for leaf in leaves]
+
+    def rebuild_result(numbers: Iterable[Any]) -> Any:
+        return rebuild(iter(numbers))[0]
+
+    return rebuild_result(values), leaves, rebuild_result
+
+
+def _unwrap_leaf(leaf: Any, result: Any, level: Level, f: Callable[..., Any]) -> Any:
+    """Return the value of a leaf of a result; refuse one that is no number, or of another call."""
+    own = isinstance(leaf, Traced) and leaf.level is level
+    if not own or isinstance(leaf.value, Traced):
+        _check_leaf(leaf, result, level, f)
+    value = take_limit(leaf.value) if own else leaf
+    return value.copy() if isinstance(value, np.ndarray) else unwrap_foreign(value)
+
+
+def _describe(leaf: Any, result: Any, f: Callable[..., Any]) -> str:
+    """Return the words for a leaf of a result of `f`, with its path: the result['w'][0] of f."""
+    leaves = zip(flatten(result)[0], paths(result), strict=True)
+    path = next((path for other, path in leaves if other is leaf), "")  # None has no leaves
+    return f"the result{path} of {name_of(f)}"
 
 
 def rebuild_like(result: Any, numbers: Iterable[Any]) -> Any:
@@ -78,13 +94,13 @@ def _has_node_inside(leaf: Any, depth: int = 3) -> bool:
     return depth > 1 and any(_has_node_inside(part, depth - 1) for part in parts)
 
 
-def _check_leaf(leaf: Any, path: str, level: Level, f: Callable[..., Any]) -> Any:
+def _check_leaf(leaf: Any, result: Any, level: Level, f: Callable[..., Any]) -> Any:
     if isinstance(leaf, Traced):
         inner = leaf.value if leaf.level is level else leaf
-        if isinstance(inner, Traced):
-            check_open(inner, f"the result{path} of {name_of(f)}")
+        if isinstance(inner, Traced) and not inner.level.open:
+            check_open(inner, _describe(leaf, result, f))
         return leaf
-    what = f"the result{path} of {name_of(f)}"
+    what = _describe(leaf, result, f)
     if isinstance(leaf, (bool, np.bool_)):
         raise ResultError(f"{what} is {leaf}; a comparison has no derivative")
     if _has_node_inside(leaf):

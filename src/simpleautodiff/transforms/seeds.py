@@ -18,15 +18,18 @@ from simpleautodiff.values.pytree import flatten, is_not_number, matching_leaves
 def match_leaves(tree: Any, like: Any, what: str) -> list[Any]:
     """Return the leaves of a seed; refuse one without the structure and the shapes of `like`."""
     pairs = zip(matching_leaves(tree, like, what), flatten(like)[0], strict=True)
-    numbers = [(leaf, model) for leaf, model in pairs if not is_not_number(model)]
-    leaves = [check_value(leaf, what) for leaf, _ in numbers]
-    models = [wrap_foreign(model) if is_foreign(model) else model for _, model in numbers]
-    for leaf, model in zip(leaves, models, strict=True):
-        if shape_of(leaf) != shape_of(model):
-            raise ArgumentError(
-                f"{what} must have the shape {shape_of(model)}, but has {shape_of(leaf)}"
-            )
-    return [_match_kind(leaf, model, what) for leaf, model in zip(leaves, models, strict=True)]
+    return [_match_leaf(leaf, model, what) for leaf, model in pairs if not is_not_number(model)]
+
+
+def _match_leaf(leaf: Any, model: Any, what: str) -> Any:
+    """Return one number of a seed; refuse one without the shape of what it belongs to."""
+    leaf = check_value(leaf, what)
+    model = wrap_foreign(model) if is_foreign(model) else model
+    if shape_of(leaf) != shape_of(model):
+        raise ArgumentError(
+            f"{what} must have the shape {shape_of(model)}, but has {shape_of(leaf)}"
+        )
+    return _match_kind(leaf, model, what)
 
 
 def _match_kind(number: Any, like: Any, what: str) -> Any:

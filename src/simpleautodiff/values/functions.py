@@ -78,15 +78,15 @@ def check_value(value: Any, what: str) -> Any:
 
     A number is any object with + - and *: Python's, NumPy's, mpmath's, SymPy's, or a user's own.
     """
-    if isinstance(value, (float, int, complex)):
+    kind = type(value)  # isinstance would look inside a node
+    if issubclass(kind, (float, int, complex)):
         return value
-    if isinstance(value, (np.integer, np.bool_)):
+    if issubclass(kind, (np.integer, np.bool_)):
         return np.float64(value)  # NumPy's integers would overflow
-    if isinstance(value, np.ndarray):
+    if issubclass(kind, np.ndarray):
         return _check_array(value, what)
     if is_foreign(value):
         return _check_foreign(wrap_foreign(value), what)
-    kind = type(value)
     if kind.__module__.startswith("scipy.sparse"):
         raise ValueKindError(
             f"{what} is a sparse matrix, which has derivative rules in products, A @ x, x @ A and "

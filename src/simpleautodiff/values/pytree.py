@@ -116,16 +116,30 @@ def _plain_name(step: str) -> str:
 
 
 def _flatten(tree: Any, leaves: list[Any]) -> Rebuild:
-    parts = None if type(tree) is float else parts_of(tree)
+    parts = None if type(tree) is float else list_parts(tree)
     if parts is None:
         leaves.append(tree)
         return next
-    rebuilds = [_flatten(part, leaves) for _, part in parts]
+    rebuilds = [_flatten(part, leaves) for part in parts]
     return lambda new: assemble(tree, [rebuild(new) for rebuild in rebuilds])
 
 
 def _is_leaf(tree: Any) -> bool:
     return not _container_of(type(tree))  # type: ignore[arg-type]
+
+
+def list_parts(tree: Any) -> list[Any] | None:
+    """Return the parts of a container, None for a leaf; see `parts_of` for their paths."""
+    match _container_of(type(tree)):  # type: ignore[arg-type]
+        case "":
+            return None
+        case "dict":
+            return list(tree.values())
+        case "sequence":
+            return list(tree)
+        case "fields":
+            return [getattr(tree, name) for name in _name_fields(tree) or ()]
+    return []  # None
 
 
 def parts_of(tree: Any) -> list[tuple[str, Any]] | None:
@@ -223,16 +237,20 @@ def matching_leaves(tree: Any, like: Any, what: str) -> list[Any]:
 
 def _collect(tree: Any, like: Any, leaves: list[Any]) -> bool:
     """Append the leaves of `tree`, while its containers are as long as those of `like`."""
-    parts, others = parts_of(tree), parts_of(like)
+    parts, others = list_parts(tree), list_parts(like)
     if parts is None or others is None:
         leaves.append(tree)
         return parts is others
-    return len(parts) == len(others) and all(
-        [
-            a == b and _collect(part, other, leaves)
-            for (a, part), (b, other) in zip(parts, others, strict=True)
-        ]
-    )
+    if len(parts) != len(others) or _name_keys(tree) != _name_keys(like):
+        return False
+    return all([_collect(*pair, leaves) for pair in zip(parts, others, strict=True)])
+
+
+def _name_keys(tree: Any) -> list[Any] | None:
+    """Return the keys of a dict, or the names of the fields of a class; None for a sequence."""
+    if isinstance(tree, dict):
+        return list(tree)
+    return None if isinstance(tree, (tuple, list)) else _name_fields(tree)
 
 
 def _describe(tree: Any) -> str:

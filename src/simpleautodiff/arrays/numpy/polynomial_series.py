@@ -15,7 +15,7 @@ from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.numpy.factorizations import lstsq
 from simpleautodiff.arrays.numpy.polynomials import follow_roots
 from simpleautodiff.arrays.registry import Function, as_array, is_batch
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, plain, unwrapped
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of, real_dtype
 from simpleautodiff.rules.array.indexing import concatenate, getitem, set_item
@@ -50,7 +50,7 @@ FAMILIES = (
 
 
 def _floats(x: Any) -> Any:
-    x = as_array(x)
+    x = as_array(unwrapped(x))
     return x if isinstance(x, Traced) else np.asarray(x) * 1.0
 
 
@@ -214,11 +214,24 @@ def implementations(family: Family, module: Any) -> dict[str, Function]:
     }
     if family.module == "polynomial":
         found["roots"] = _roots(module.polyroots)
+        found["fromroots"] = lambda roots: np.flip(np.poly(roots))
     return {family.prefix + name: implementation for name, implementation in found.items()}
 
 
+def as_series(alist: Any, trim: bool = True) -> list[Any]:
+    """Return vectors of coefficients, without zeros at their ends; copies, as they are written."""
+    vectors = [np.copy(_coefficients(a)) for a in alist]
+    return [np.trim_zeros(v, "b") if trim and np.any(v != 0) else v for v in vectors]
+
+
+def map_domain(x: Any, old: Any, new: Any) -> Any:
+    """Map numbers linearly from one interval to another."""
+    scale = (new[1] - new[0]) / (old[1] - old[0])
+    return new[0] - old[0] * scale + scale * x
+
+
 def evaluate_series(series: Any, arg: Any) -> Any:
-    """Evaluate one of NumPy's series objects, which has plain coefficients, at a node."""
+    """Evaluate one of NumPy's series objects, at a node."""
     offset, scale = series.mapparms()
     name = type(series).__module__.rpartition(".")[2]
     family = next((family for family in FAMILIES if family.module == name), None)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.elements import gather
 from simpleautodiff.arrays.registry import as_array
-from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.shapes import reshape, shape_of
@@ -58,11 +58,5 @@ def call_vectorized(vectorized: Any, *args: Any, **kwargs: Any) -> Any:
     if not results:
         raise RuleError(f"np.vectorize of an empty array has no element to go by{cite_line()}")
     if isinstance(results[0], tuple):
-        return tuple(_gather(column, shape) for column in zip(*results, strict=True))
-    return _gather(results, shape)
-
-
-def _gather(results: Any, shape: tuple[int, ...]) -> Any:
-    if not any(isinstance(result, Traced) for result in results):
-        return np.reshape(results, shape)
-    return reshape(np.stack(results), shape) if shape else results[0]
+        return tuple(gather(column, shape) for column in zip(*results, strict=True))
+    return gather(results, shape)

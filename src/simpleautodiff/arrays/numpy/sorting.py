@@ -37,6 +37,47 @@ def sort(a: Any, axis: int | None = -1) -> Any:
     return lay_out_like(take_along(a, _sorting_indices(a, axis), axis), a)
 
 
+@implements(np.unique)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """Return the different numbers, sorted; among equal ones, the first."""
+    if axis is not None:
+        raise RuleError(f"np.unique of nodes takes no axis: rows are compared whole{cite_line()}")
+    a = reshape(ar, (-1,))
+    order = np.argsort(a, kind="stable")
+    ordered = np.sort(a)
+    new = ordered[1:] != ordered[:-1]
+    if equal_nan:
+        new = new & ~(np.isnan(ordered[1:]) & np.isnan(ordered[:-1]))
+    found = np.concatenate([ordered[:1], ordered[1:][new]])
+    wanted = (
+        (return_index, lambda: np.concatenate([order[:1], order[1:][new]])),
+        (return_inverse, lambda: np.searchsorted(found, ar)),
+        (return_counts, lambda: _count(ordered, found)),
+    )
+    others = [make() for asked, make in wanted if asked]
+    return (found, *others) if others else found
+
+
+def _count(ordered: Any, found: Any) -> Any:
+    """Return how often each of some numbers is among sorted ones."""
+    return np.searchsorted(ordered, found, "right") - np.searchsorted(ordered, found, "left")
+
+
+@implements(np.union1d)
+def union1d(ar1: Any, ar2: Any) -> Any:
+    """Return the different numbers of two arrays, sorted."""
+    return unique(np.concatenate([np.ravel(ar1), np.ravel(ar2)]))
+
+
 @implements(np.partition)
 def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
     """Move the k-th smallest element to index k, the smaller ones before it."""

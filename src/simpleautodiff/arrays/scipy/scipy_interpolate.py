@@ -11,7 +11,7 @@ import numpy as np
 from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.lost_derivatives import INSTEAD
 from simpleautodiff.arrays.registry import implements_scipy
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import InputError, RuleError, cite_line
 from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.array.shapes import reshape, shape_of
@@ -61,6 +61,69 @@ def b_spline(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     numbers = np.stack([plainly(spline.t[:-1], n) / math.factorial(n) for n in orders])
     pieces = interpolate.PPoly.construct_fast(numbers, spline.t, extrapolate, spline.axis)
     return piecewise(pieces, x, nu, extrapolate)
+
+
+# Splines through nodes. ---------------------------------------------------------------------------
+
+
+@implements_scipy("interpolate.CubicSpline.__init__")
+def make_cubic_spline(
+    spline: Any,
+    x: Any,
+    y: Any,
+    axis: int = 0,
+    bc_type: Any = "not-a-knot",
+    extrapolate: Any = None,
+) -> None:
+    """Make a spline through nodes: its coefficients are a matrix times y."""
+    if isinstance(x, Traced) or bc_type not in ("not-a-knot", "clamped", "natural"):
+        raise RuleError(
+            "CubicSpline of nodes takes plain points x, and bc_type 'not-a-knot', 'clamped' or "
+            f"'natural'; it got {type(x).__name__} and {bc_type!r}{cite_line()}"
+        )
+    kind = type(spline)
+    kind.__init__(spline, x, np.zeros(shape_of(y)), axis, bc_type, extrapolate)
+    basis = kind(x, np.eye(len(spline.x)), bc_type=bc_type).c
+    _take_coefficients(spline, np.tensordot(basis, np.moveaxis(y, axis, 0), axes=(2, 0)))
+
+
+def _take_coefficients(spline: Any, c: Any) -> None:
+    """Give coefficients that are nodes to a piecewise polynomial.
+
+    SciPy's methods in compiled code find none of their own, so that they cannot give plain numbers.
+    """
+    if hasattr(spline, "_c"):
+        spline._c = None
+    methods = {
+        "c": property(lambda self: c),
+        "__call__": lambda self, t, nu=0, extrapolate=None: piecewise(
+            self, np.asarray(t) if isinstance(t, list) else t, nu, extrapolate
+        ),
+        "derivative": lambda self, nu=1: _derive(self, nu),
+        "antiderivative": lambda self, nu=1: _derive(self, -nu),
+        "integrate": lambda self, a, b, extrapolate=None: (
+            _derive(self, -1)(b, 0, extrapolate) - _derive(self, -1)(a, 0, extrapolate)
+        ),
+    }
+    kind = type(spline)
+    spline.__class__ = type(kind.__name__, (kind,), methods)
+
+
+def _derive(spline: Any, nu: int) -> Any:
+    """Return a derivative of a spline with nodes as coefficients; an integral, if nu < 0."""
+    made = copy.copy(spline)
+    c, steps = spline.c, np.diff(spline.x)
+    for _ in range(abs(nu)):
+        orders = np.arange(len(c), 0, -1).reshape(-1, *[1] * (len(shape_of(c)) - 1))
+        if nu > 0:
+            c = (c * (orders - 1))[:-1] if len(c) > 1 else 0 * c
+        else:
+            c = c / orders
+            gained = sum(c[-k] * _add_axes(steps**k, len(shape_of(c)) - 2) for k in orders.flat)
+            start = np.cumsum(gained, axis=0) - gained
+            c = np.concatenate([c, start[None]])
+    _take_coefficients(made, c)
+    return made
 
 
 # Grids. -------------------------------------------------------------------------------------------
@@ -132,7 +195,6 @@ _LINEAR = (
     "matrix: write W = {}(t) once, and then W @ y"
 )
 for _name, _text in {
-    "CubicSpline": "CubicSpline(x, np.eye(len(x)))",
     "interp1d": "interp1d(x, np.eye(len(x)), axis=0)",
 }.items():
     for _method in ("__init__", "__call__"):

@@ -79,6 +79,8 @@ register_continuous(
     ),
     cdf=_tail(lower=True),
     sf=_tail(lower=False),
+    logcdf=lambda z, skew: log(_tail(lower=True)(z, skew)),
+    logsf=lambda z, skew: log(_tail(lower=False)(z, skew)),
 )
 
 

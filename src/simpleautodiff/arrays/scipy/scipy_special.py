@@ -10,7 +10,7 @@ import numpy as np
 from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import SPECIAL_UFUNCS, Function, implements, implements_scipy
 from simpleautodiff.core.level import plain
-from simpleautodiff.errors import RuleError
+from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.scalar import (
@@ -75,6 +75,41 @@ def _bdtr(k: Any, n: Any, p: Any) -> Any:
 def _nbdtr(k: Any, n: Any, p: Any) -> Any:
     """Return the probability of at most k failures before n successes."""
     return incomplete.betainc(n, np.floor(plain(k)) + 1.0, p)
+
+
+_ORTHOGONAL = {  # by name: the polynomial of degree 1, and the recurrence from k, x, k and k - 1
+    "eval_legendre": (
+        lambda x: x,
+        lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1),
+    ),
+    "eval_chebyt": (lambda x: x, lambda k, x, p, q: 2 * x * p - q),
+    "eval_chebyu": (lambda x: 2 * x, lambda k, x, p, q: 2 * x * p - q),
+    "eval_hermite": (lambda x: 2 * x, lambda k, x, p, q: 2 * x * p - 2 * k * q),
+    "eval_hermitenorm": (lambda x: x, lambda k, x, p, q: x * p - k * q),
+    "eval_laguerre": (
+        lambda x: 1 - x,
+        lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1),
+    ),
+}
+
+
+def _make_orthogonal(name: str) -> Function:
+    """Return an orthogonal polynomial of a plain degree, by its recurrence."""
+    first, following = _ORTHOGONAL[name]
+
+    def evaluate(n: Any, x: Any) -> Any:
+        degree = plain(n)
+        if np.ndim(degree) or degree != int(degree) or degree < 0:
+            raise RuleError(
+                f"scipy.special.{name} of a node takes one degree, 0, 1, 2, ...; it got {degree!r}"
+                f"{cite_line()}"
+            )
+        before, now = 0 * x + 1.0, first(x)
+        for k in range(1, int(degree)):
+            before, now = now, following(k, x, now, before)
+        return now if degree else before
+
+    return evaluate
 
 
 _IMPLEMENTATIONS: dict[str, Function] = {
@@ -153,6 +188,7 @@ _IMPLEMENTATIONS: dict[str, Function] = {
         )
         for name in names.split()
     },
+    **{name: _make_orthogonal(name) for name in _ORTHOGONAL},
     "_zeta": bessel.zeta,  # called by scipy.special.zeta
 }
 SPECIAL_UFUNCS.update(_IMPLEMENTATIONS)

@@ -335,6 +335,10 @@ def _binomial(k: Any, n: Any, p: Any) -> Any:
     return xlogy(k, p) + xlog1py(n - k, -p) - betaln(n - k + 1.0, k + 1.0) - log(n + 1.0)
 
 
+def _negative_binomial(k: Any, n: Any, p: Any) -> Any:
+    return lgamma(n + k) - lgamma(k + 1.0) - lgamma(n) + xlogy(n, p) + xlog1py(k, -p)
+
+
 # By name: the logarithm, the probability, and which numbers have one.
 _PROBABILITIES: dict[str, tuple[Function, Function, Callable[..., Any]]] = {
     "poisson": (
@@ -346,6 +350,11 @@ _PROBABILITIES: dict[str, tuple[Function, Function, Callable[..., Any]]] = {
         _binomial,
         lambda k, n, p: _beta_density(k + 1.0, n - k + 1.0, p) / (n + 1.0),
         lambda k, n, p: (k >= 0) & (k <= n),
+    ),
+    "nbinom": (
+        _negative_binomial,
+        lambda k, n, p: exp(_negative_binomial(k, n, p)),
+        lambda k, n, p: k >= 0,
     ),
     "bernoulli": (
         lambda k, p: xlogy(k, p) + xlog1py(1 - k, -p),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.given_values import give_values
-from simpleautodiff.arrays.registry import IN_PLACE_FUNCTIONS, as_array, is_batch
+from simpleautodiff.arrays.registry import FUNCTIONS, IN_PLACE_FUNCTIONS, as_array, is_batch
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, Written, plain, unwrapped
 from simpleautodiff.rules.array.indexing import getitem, is_recorded, record_with, scatter
@@ -34,9 +34,16 @@ def _write(y: Writable, flat_indices: Any, values: Any) -> None:
         y[()] = np.reshape(values, (-1,))[-1]  # type: ignore[index]
 
 
+def _as_array(values: Any) -> Any:
+    """Return what is written as an array; a list may contain nodes."""
+    values = unwrapped(values)
+    is_list = issubclass(type(values), (list, tuple))
+    return FUNCTIONS[np.asarray](values) if is_list else as_array(values)
+
+
 def _repeat(values: Any, size: int) -> Any:
     """Repeat values cyclically up to a size."""
-    return np.resize(as_array(unwrapped(values)), size)
+    return np.resize(_as_array(values), size)
 
 
 def put_along_axis(arr: Writable, indices: Any, values: Any, axis: int | None = -1) -> None:
@@ -67,7 +74,7 @@ def putmask(a: Writable, mask: Any, values: Any) -> None:
 
 def copyto(dst: Writable, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """Write a whole array, or the part of it where a mask is true."""
-    src = as_array(unwrapped(src))
+    src = _as_array(src)
     chosen = src if where is True else np.where(plain(unwrapped(where)), src, dst.current)
     dst[...] = np.broadcast_to(chosen, _shape(dst))  # type: ignore[index]
 
@@ -107,14 +114,12 @@ def _write_each(ufunc: Any, a: Writable, indices: Any, values: Any) -> None:
     """Change elements of a writable array; sums are added up before."""
     if is_recorded(indices) and ufunc in (np.add, np.subtract):
         chosen = shape_of(getitem(record_with(indices, a.current), indices))
-        given = [np.broadcast_to(as_array(unwrapped(v)), chosen) for v in values]
+        given = [np.broadcast_to(_as_array(v), chosen) for v in values]
         total = scatter(*[record_with(indices, v) for v in given], indices, _shape(a))
         a.current = ufunc(a.current, total)
         return
     flat_indices = _make_flat_indices(a)[indices]
-    given = [
-        np.broadcast_to(as_array(unwrapped(v)), flat_indices.shape).reshape(-1) for v in values
-    ]
+    given = [np.broadcast_to(_as_array(v), flat_indices.shape).reshape(-1) for v in values]
     flat_indices = flat_indices.reshape(-1)
     if ufunc in (np.add, np.subtract):
         total = scatter(*given, flat_indices, (math.prod(_shape(a)),))

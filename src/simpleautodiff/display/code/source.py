@@ -180,7 +180,7 @@ def _record_source(signature: Signature) -> Source:
             inputs = [tape.input(check_value(leaf, what)) for leaf in leaves]
             result = _run(function, rebuild(iter(inputs)), tape)
             inputs = tape[: len(inputs)]  # as they were, even if the function writes to them
-            _, results = unwrap_results(result, tape, function)
+            _, results, _ = unwrap_results(result, tape, function)
         text = Statements(tape, inputs, signature.variables, results)
         return _source(signature, text, result)
     finally:

@@ -1,0 +1,119 @@
+"""Small programs in plain NumPy, of kinds that need more than NumPy's protocols."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.polynomial import Chebyshev, Hermite, Legendre, Polynomial
+
+import simpleautodiff as ad
+
+POINT = np.array([0.9, 0.7, 1.3])
+
+
+def sum_by_index(x):
+    """Go through the elements of a matrix by np.ndenumerate."""
+    total = 0.0
+    for (i, j), element in np.ndenumerate(np.outer(x, x)):
+        total += element * (i + 1) / (j + 2)
+    return total
+
+
+def keep_state(x):
+    """Write into an array that an object holds, from a nested function."""
+    state = SimpleNamespace(energy=np.zeros(3))
+
+    def add(i, amount):
+        state.energy[i] += amount
+
+    for i in range(3):
+        add(i, x[i])
+        add((i + 1) % 3, x[i] ** 2)
+    return np.sum(state.energy**2)
+
+
+made = np.frompyfunc(lambda a, b: a * b + 1, 2, 1)
+both = np.frompyfunc(lambda a: (a * a, np.sin(a)), 1, 2)
+PROGRAMS = {
+    "ndenumerate": sum_by_index,
+    "state": keep_state,
+    "frompyfunc": lambda x: np.sum(np.asarray(made(x, 2.0), dtype=float) * x),
+    "frompyfunc broadcast": lambda x: made(x[:, None], x)[2].sum() + made(x[0], x[1]),
+    "frompyfunc of two results": lambda x: both(x)[0] @ both(x)[1],
+    "unique": lambda x: np.unique(np.concatenate([x, 2 * x, [1.0]])) @ np.arange(1.0, 8.0),
+    "unique of equals": lambda x: np.unique(np.array([x[0], x[1], x[0], 5.0])) @ np.arange(3.0),
+    "unique, indices": lambda x: (x[::-1][np.unique(x[::-1], return_index=True)[1]] ** [1, 2, 3])[
+        2
+    ],
+    "unique, counts": lambda x: np.prod(np.multiply(*np.unique(np.r_[x, x], return_counts=True))),
+    "unique, back": lambda x: np.unique(x)[np.unique(x, return_inverse=True)[1]] @ np.arange(3.0),
+    "union1d": lambda x: np.union1d(x[:2], [0.8, 3.0]) @ np.arange(4.0),
+    "Polynomial": lambda x: Polynomial(x)(0.5) * Polynomial(x)(x[0]),
+    "Polynomial of a list": lambda x: Polynomial([x[0], 1.0, x[1]])(x[2]),
+    "its derivative": lambda x: Polynomial(x).deriv()(0.2) + Polynomial(x).integ()(1.5),
+    "its arithmetic": lambda x: (Polynomial([1.0, 2.0]) - 2 * Polynomial(x) * Polynomial(x))(0.4),
+    "its powers": lambda x: (Polynomial(x) ** 2)(0.4),
+    "from roots": lambda x: Polynomial.fromroots(x)(0.2),
+    "Chebyshev": lambda x: Chebyshev(x)(0.3) + Chebyshev(x).deriv(2)(0.1),
+    "Legendre in a domain": lambda x: Legendre(x, domain=[0, 2])(0.7),
+    "Hermite": lambda x: Hermite(x).coef[1] ** 2 + (Hermite(x) + Hermite([1.0]))(0.2),
+}
+
+
+def difference(f, x, step=1e-4):
+    """Return the derivatives of f by central differences of two steps."""
+
+    def central(step):
+        return np.array([(f(x + e) - f(x - e)) / (2 * step) for e in step * np.eye(len(x))])
+
+    return (4 * central(step / 2) - central(step)) / 3
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_have_derivatives_in_every_mode(name):
+    f = PROGRAMS[name]
+    slope = difference(f, POINT)
+    near = {"rtol": 1e-7, "atol": 1e-8}
+    value, gradient = ad.value_and_grad(f)(POINT)
+    np.testing.assert_allclose(value, f(POINT), rtol=1e-14)
+    np.testing.assert_allclose(gradient, slope, **near)
+    np.testing.assert_allclose(ad.jacobian(f, mode="forward")(POINT), slope, **near)
+    np.testing.assert_allclose(
+        ad.hessian(f)(POINT), difference(ad.grad(f), POINT), rtol=1e-6, atol=1e-7
+    )
+    compiled = ad.jit(ad.grad(f))
+    compiled(1.1 * POINT)
+    np.testing.assert_allclose(compiled(POINT), slope, **near)
+
+
+@pytest.mark.parametrize("name", ["ndenumerate", "state", "frompyfunc", "unique", "Polynomial"])
+def test_programs_run_for_many_examples(name):
+    f = PROGRAMS[name]
+    points = np.stack([POINT, 1.01 * POINT])
+    np.testing.assert_allclose(
+        ad.vmap(ad.grad(f))(points), [difference(f, x) for x in points], rtol=1e-7, atol=1e-8
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["legendre", "chebyt", "chebyu", "hermite", "hermitenorm", "laguerre"]
+)
+@pytest.mark.parametrize("degree", [0, 1, 2, 5])
+def test_orthogonal_polynomials_of_scipy(name, degree):
+    special = pytest.importorskip("scipy.special")
+    f = lambda x: getattr(special, f"eval_{name}")(degree, x)
+    x = np.array([0.3, -0.8, 1.0])
+    exact = getattr(special, name)(degree).deriv()(x)
+    np.testing.assert_allclose(ad.elementwise_grad(f)(x), exact, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(ad.vmap(ad.grad(f))(x), exact, rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(ad.vjp(f, x)[0], f(x))
+    with pytest.raises(ad.RuleError, match="takes one degree"):
+        ad.grad(lambda x: getattr(special, f"eval_{name}")([1, 2], x).sum())(0.3)
+
+
+def test_the_first_of_equal_numbers_is_taken():
+    slope = ad.jacobian(np.unique)(np.array([2.0, 1.0, 2.0, np.nan, np.nan]))
+    np.testing.assert_array_equal(slope[:2], [[0, 1, 0, 0, 0], [1, 0, 0, 0, 0]])
+    assert slope.shape == (3, 5)
+    distinct = ad.jacobian(lambda x: np.unique(x, equal_nan=False))(np.array([np.nan, np.nan]))
+    np.testing.assert_array_equal(distinct, np.eye(2))
