@@ -20,9 +20,11 @@ from simpleautodiff.display.explorer.page import explore as write_page
 from simpleautodiff.display.explorer.server import serve as serve_pages, write_place
 from simpleautodiff.display.figures.figure import Figures
 from simpleautodiff.display.figures.paper_gallery import gallery
+from simpleautodiff.display.notation.line_breaks import count_columns
 from simpleautodiff.display.stepper.stepper import Stepper
 from simpleautodiff.display.stepper.terminal import interact
 from simpleautodiff.display.tables.folded_rows import hide_steps
+from simpleautodiff.display.tables.formats import write_text
 from simpleautodiff.errors import FormulaError
 from simpleautodiff.program.program import output_names
 from simpleautodiff.transforms.grad import derivative, grad
@@ -125,7 +127,8 @@ def table(shown: RecordedProblem, format: str) -> str:
     """Return one table: the values, or the requested sweep."""
     tables = {None: shown.trace.values, "reverse": shown.trace.adjoints}
     tables["forward"] = partial(shown.trace.tangents, shown.wrt)
-    written = str(tables[shown.mode](unfold=shown.unfold).to(format))
+    found = tables[shown.mode](unfold=shown.unfold)
+    written = _write_table(found) if format == "text" else str(found.to(format))
     if format == "latex":
         return f"% needs \\usepackage{{amsmath,booktabs}}\n{written}"
     return f"{written}\n{FOLDED_NOTE}" if format == "text" and shown.folded else written
@@ -184,7 +187,7 @@ def explanation(
 def _text(shown: RecordedProblem) -> str:
     parts = [shown.headline]
     parts += [
-        f"{write_output.bold_title(table.title)}\n{table.to('text')}" for table in shown.tables()
+        f"{write_output.bold_title(table.title)}\n{_write_table(table)}" for table in shown.tables()
     ]
     if shown.folded:
         parts.append(FOLDED_NOTE)
@@ -195,10 +198,15 @@ def _text(shown: RecordedProblem) -> str:
     return "\n\n".join(parts)
 
 
+def _write_table(table: Any) -> str:
+    """Write a table as text, no wider than the terminal if there is one."""
+    return write_text(table, write_output.terminal_width() if sys.stdout.isatty() else None)
+
+
 def _sketch(shown: RecordedProblem) -> str:
     """Draw the graph as text; only with names, if numbers would make it too wide."""
     drawn = str(shown.figure().text())
-    width = max(map(write_output.count_columns, drawn.splitlines()))
+    width = max(map(count_columns, drawn.splitlines()))
     return drawn if width <= write_output.terminal_width() else _draw(shown.figure("plain"), "text")
 
 

@@ -26,7 +26,7 @@ from simpleautodiff.display.notation.formulas import (
     value_terms,
 )
 from simpleautodiff.display.notation.labels import write_slope
-from simpleautodiff.display.stepper.stepper import search_down, search_up
+from simpleautodiff.display.stepper.search import search_down, search_up
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.program.notation import Term
 from simpleautodiff.program.program import Program

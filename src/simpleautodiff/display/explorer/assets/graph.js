@@ -134,10 +134,12 @@ function nodeHeads(doc, box, place) {
   if (before) name.append(...nameSvg(result), make("tspan", {}, " = "));
   const own = clipped(node.name, Math.floor((doc.box[0] - 16 - before) / LETTER));
   name.append(...nameSvg(own));
-  const used = 9 + 7 * (own.length - 1) + before;
+  const digits = own.match(/\d*$/)[0].length;
+  const used = 9 * (own.length - digits) + 7 * digits + before;
   const room = Math.floor((doc.box[0] - 20 - used) / 6.6);
   const operator = node.op ?? "input";
-  return [name, place("operator", doc.box[0] - 8, 17, room > 3 || room >= operator.length ? clipped(operator, room) : "")];
+  const fits = room >= operator.length || (node.op && room > 3);
+  return [name, place("operator", doc.box[0] - 8, 17, fits ? clipped(operator, room) : "")];
 }
 
 // A folded box has the name of its function, loop or line, and how much is in it.

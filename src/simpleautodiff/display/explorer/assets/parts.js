@@ -25,7 +25,7 @@ function skeleton(root, doc) {
   const part = {
     title: make("h1"),
     result: make("p", { class: "outcome" }),
-    theme: button("Light or dark", "theme", "plain"),
+    theme: button("Light or dark", "theme", "plain theme"),
     tabs: make("div", { role: "tablist", "aria-label": "Phase" }),
     choose: make("select", { "aria-label": "Sweep" }),
     canvas: make("div", { class: "canvas", tabindex: 0, role: "region", "aria-label": "Graph" }),
