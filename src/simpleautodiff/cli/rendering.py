@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -31,9 +32,11 @@ from simpleautodiff.transforms.grad import derivative, grad
 
 MAX_EXPLAINED_STEPS = 20  # with more steps than this, only the result is explained in words
 MAX_EXPLAINED_OUTPUTS = 3  # of a long program
+LINE_WIDTH = 17.0  # centimetres of a page's width that are written on
 FOLDED_NOTE = "(folded: --unfold shows every step)"
 LATEX = r"""{comment}
 \documentclass{{article}}
+\usepackage[margin=2cm]{{geometry}}
 \usepackage{{amsmath,booktabs,tikz}}
 {setup}
 \begin{{document}}
@@ -226,13 +229,24 @@ def _latex(shown: RecordedProblem) -> str:
     own = (r"\documentclass", r"\usepackage")  # the document has its own
     setup = [line for line in head.splitlines() if not line.startswith(own)]
     drawing = drawing.replace(r"\end{document}", "").strip()
-    graph = f"\\noindent\\resizebox{{\\linewidth}}{{!}}{{%\n{drawing}}}"
+    graph = f"\\noindent{_fit_drawing(drawing)}"
     return LATEX.format(
         comment=_comment(shown.headline),
         setup="\n".join(setup).strip(),
         body="\n\n".join([*parts, graph]),
         words=_comment("\n".join(shown.words())),
     )
+
+
+def _fit_drawing(drawing: str) -> str:
+    """Fit a drawing to a page: as it is, smaller, or if it is very wide turned by a right angle."""
+    places = re.findall(r"\(([\d.]+),-?[\d.]+\)", drawing)
+    wide = max(map(float, places), default=0.0)  # in centimetres
+    if wide <= LINE_WIDTH - 2:
+        return f" {drawing}"
+    if wide <= 1.3 * LINE_WIDTH:
+        return f"\\resizebox{{\\linewidth}}{{!}}{{%\n{drawing}}}"
+    return f"\\rotatebox{{90}}{{\\resizebox{{0.98\\textheight}}{{!}}{{%\n{drawing}}}}}"
 
 
 def _comment(text: str) -> str:

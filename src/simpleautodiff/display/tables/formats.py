@@ -252,8 +252,8 @@ def _latex_gap(row: TableRow) -> str:
 
 
 def _make_breakable(cell: str) -> str:
-    """Let a formula be broken after its commas, and not be stretched."""
-    return r"\raggedright " + cell.replace(", ", r",\allowbreak\ ")
+    """Let a formula be broken after its commas and quotient signs, and not be stretched."""
+    return r"\raggedright " + re.sub(r"(,|/) ", r"\1\\allowbreak\\ ", cell)
 
 
 NOTEBOOK_STYLE = """<style>

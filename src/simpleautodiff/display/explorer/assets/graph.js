@@ -123,7 +123,7 @@ function kindOf(doc, box) {
   return doc.nodes[i].op ? (doc.outputs.includes(i) ? "output" : "") : "input";
 }
 
-const LETTER = 10; // pixels of a letter of a name
+const LETTER = 11; // pixels of a letter of a name
 
 // The name, which for a result is "y = v5", and the operation, as far as there is room.
 function nodeHeads(doc, box, place) {
