@@ -67,6 +67,12 @@ class ClassReport:
     def __str__(self) -> str:
         return self.to("text")
 
+    def __repr__(self) -> str:
+        return f"<ClassReport on {self.folder}: {len(self.submissions)} submissions>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": str(self)}
+
 
 def find_submissions(folder: str) -> list[tuple[str, str]]:
     """Return (name, path) of each submission: files in a folder, or one in each folder of it."""

@@ -81,6 +81,13 @@ class Report:
     def __str__(self) -> str:
         return write_text(self)
 
+    def __repr__(self) -> str:
+        found = ", ".join(self.mistakes) or "nothing is wrong"
+        return f"<Report on {self.name}: {found}; print it for the diagnosis>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": str(self)}
+
     def to(self, format: str) -> str:
         """Write the report as "text", "json", "junit" or "html"."""
         writers = {"text": write_text, "json": write_json, "junit": write_junit, "html": write_html}
