@@ -19,7 +19,7 @@ function explorer(root, doc, options = {}) {
   let timer = 0, restoring = false;
   const part = skeleton(root, doc);
   const longest = Math.max(...doc.nodes.map(({ name }) => name.length));
-  root.style.setProperty("--name", `${9 * Math.min(longest, 12)}px`);
+  root.style.setProperty("--name", `${10 * Math.min(longest, 12)}px`);
   const now = () => ({ model, fold, steps, single, here });
   const write = writer(doc, now);
   const graph = stage(root, part, doc, now, write);

@@ -92,7 +92,7 @@ function note(doc, fold) {
     ? `${doc.nodes.length.toLocaleString("en")} nodes; ${total} of them are folded into ${folded.length === 1 ? "one box" : `${folded.length} boxes`}.`
     : `${doc.nodes.length.toLocaleString("en")} nodes, all unfolded.`;
   const many = folded.length && doc.nodes.length > MOST_UNFOLDED ? "Too many to draw them all: press a box, or go to a node" : "";
-  return make("span", { class: "note", title: many }, text);
+  return make("span", { class: "note", title: many || text }, text);
 }
 
 function sourceLines(list, doc) {
