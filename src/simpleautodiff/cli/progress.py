@@ -57,7 +57,7 @@ class Progress:
         >>> import simpleautodiff as ad
         >>> progress = Progress("recording")
         >>> ad.grad(progress.watch(lambda x: x * x * x))(2.0), progress.line(1.0)
-        (np.float64(12.0), 'recording  3 operations  1 s')
+        (12.0, 'recording  3 operations  1 s')
         """
 
         @wraps(f)

@@ -51,7 +51,8 @@ PAGE = """<!doctype html>
 <title>{title}</title>
 <style>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; }}
-body {{ padding: 0 1rem; color-scheme: light dark; }}
+:root {{ color-scheme: light dark; }}
+body {{ padding: 0 1rem; }}
 h1 {{ font-size: 1.3rem; white-space: pre-wrap; }}
 h2 {{ margin-top: 2rem; }}
 section {{ overflow-x: auto; }}
@@ -61,8 +62,7 @@ th, td {{ padding: 0.15rem 1.2rem 0.15rem 0; text-align: left; white-space: nowr
 th {{ font-weight: normal; }}
 thead th {{ font-size: 0.85rem; opacity: 0.7; }}
 tbody {{ border-top: 1px solid; }}
-figure {{ margin: 0; background: white; }}
-svg {{ max-width: 100%; height: auto; }}
+figure {{ margin: 0; }}
 </style>
 <h1>{title}</h1>
 {body}

@@ -118,7 +118,7 @@ function heading(doc, write) {
   return [mathml("math", { alttext: `${names.map(([, name]) => name).join(", ")} = ${text.replace("dots", "…")}` }, sides)];
 }
 
-const NO_DERIVATIVE = ": it has no derivative here, only the numbers that the rules compute";
+const NO_DERIVATIVE = ": no derivative here"; // short: what is beside it stays where it is
 
 // "y = v5", and its number as soon as it is known; a nan has no derivative.
 function resultLine(doc, model, has) {
