@@ -56,8 +56,12 @@ class Progress:
         --------
         >>> import simpleautodiff as ad
         >>> progress = Progress("recording")
-        >>> ad.grad(progress.watch(lambda x: x * x * x))(2.0), progress.line(1.0)
-        (12.0, 'recording  3 operations  1 s')
+        >>> def cube(x):
+        ...     y = x * x * x
+        ...     print(progress.line(1.0))
+        ...     return y
+        >>> slope = ad.grad(progress.watch(cube))(2.0)
+        recording  3 operations  1 s
         """
 
         @wraps(f)
