@@ -685,3 +685,37 @@ def test_the_lines_of_a_box_are_inside_its_frame(shown):
         frame = group.locator("rect").first.bounding_box()
         line = group.locator("text.derivative").bounding_box()
         assert line["y"] + line["height"] < frame["y"] + 0.95 * frame["height"]
+
+
+def test_the_graph_stays_where_it_is_while_the_line_below_it_gets_longer(tab, tmp_path):
+    def f(x):
+        for _ in range(200):
+            x = x - 0.1 * (x * x - 2) / (2 * x)
+        return x
+
+    tab.goto(ad.explore(f, 1.0, path=tmp_path / "page.html").as_uri())
+    sizes = "['.stage', '.tools'].map((name) => document.querySelector(name).clientHeight)"
+    before = tab.evaluate(sizes)
+    tab.fill("[aria-label='Go to']", "sub")  # with many results
+    assert tab.evaluate(sizes) == before
+    tab.evaluate("document.querySelector('.note').textContent = 'words '.repeat(60)")
+    assert tab.evaluate(sizes) == before
+
+
+def test_long_names_have_room_in_boxes_and_in_the_table(tab, tmp_path):
+    def f(kernel, gamma_rate):
+        return np.sum(np.tanh(kernel) * gamma_rate)
+
+    tab.goto(ad.explore(f, np.ones(3), 2.0, path=tmp_path / "page.html").as_uri())
+    for name in ("kernel", "gamma_rate"):
+        head = tab.locator(f".table tbody th:has-text('{name}')")
+        assert head.evaluate("(cell) => cell.scrollWidth <= cell.clientWidth")
+    overlaps = tab.evaluate(
+        """() => [...document.querySelectorAll("g.node")].filter((node) => {
+            const [name, operator] = [".name", ".operator"].map((part) =>
+                node.querySelector(part).getBoundingClientRect());
+            const frame = node.querySelector("rect").getBoundingClientRect();
+            return name.right > frame.right + 1 || (operator.width && name.right > operator.left);
+        }).length"""
+    )
+    assert overlaps == 0

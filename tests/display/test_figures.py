@@ -688,3 +688,27 @@ def test_a_function_in_place_of_a_program_is_refused_also_if_show_has_its_name()
     assert str(ad.figure(program, show="plain")) == str(ad.figure(program, "plain"))
     with pytest.raises(ad.ArgumentError, match="say the rest by name"):
         ad.figure(program, "plain", show="plain")
+
+
+def test_a_figure_says_where_a_nan_arises_and_that_it_has_no_derivative():
+    with pytest.warns(ad.DomainWarning):
+        program = ad.trace(lambda x: ad.sqrt(ad.sin(x)) * 2, -1.0)
+    arises = "nan arises at v2: sqrt(−0.841) is not a real number."
+    missing = "y is nan: it has no derivative here, only the numbers that the rules compute."
+    for show, said in [("values", arises), ("tangents", missing), ("adjoints", missing)]:
+        drawing = figure(program, show)
+        assert drawing.text().splitlines()[-1] == said
+        assert drawing.text(width=20).splitlines()[-1] == said
+        assert re.sub("<[^>]*>", "", drawing.svg()).strip().endswith(said)
+        assert said.replace("−", "$-$") in drawing.tikz()
+    assert "nan" not in figure(ad.trace(lambda x: ad.sqrt(x), 1.0)).text()
+
+
+def test_a_list_of_arrows_has_shapes_as_numpy_writes_them():
+    program = ad.trace(lambda A, x: np.sum(A @ x), np.ones((2, 3)), np.ones(3))
+    assert figure(program, "plain").text(width=10).splitlines() == [
+        "A, (2, 3) ─▶ v1",
+        "x, (3,) ─▶ v1",
+        "v1, (2,) ─▶ v2",
+        "v2 ─▶ y = f(A, x)",
+    ]

@@ -268,3 +268,23 @@ def test_a_reverse_sweep_is_headed_by_the_name_of_the_result(f, named):
     screen = io.StringIO()
     interact(ad.step(f, 2, 3, mode="reverse"), io.StringIO("q"), screen)
     assert screen.getvalue().startswith(f"build, order, reverse sweep {named}: ")
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_keys_tell_of_a_nan_where_it_arises_and_where_the_sweep_begins(mode):
+    with pytest.warns(ad.DomainWarning):
+        s = ad.step(lambda x: ad.sqrt(ad.sin(x)) * 2, -1.0, mode=mode)
+    screen = io.StringIO()
+    interact(s, io.StringIO("n" * len(s)), screen)
+    lines = screen.getvalue().splitlines()
+    below = {lines[i - 1]: line.strip() for i, line in enumerate(lines) if line[:2] == "  "}
+    assert [said for head, said in below.items() if "v2 = sqrt" in head] == [
+        "nan arises here: sqrt(−0.841) is not a real number."
+    ]
+    assert [said for head, said in below.items() if "v3 = v2" in head] == ["nan comes from v2."]
+    (seed,) = [head for head, said in below.items() if said.startswith("y is nan")]
+    assert f"{mode} sweep" in seed
+    s.rewind()
+    s.next(3)
+    assert "nan arises here" in str(s)
+    assert "<p>nan arises here" in s._repr_mimebundle_()["text/html"]

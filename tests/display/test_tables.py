@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.display.notation.line_breaks import count_columns
+from simpleautodiff.display.tables.formats import write_text
 from simpleautodiff.program.written_numbers import latex_name, write_result, write_short
 
 
@@ -516,3 +518,24 @@ def test_side_by_side_has_no_source_lines():
     assert both.right["v₋₁"] == 5
     heights = [len(table.to("text").splitlines()) for table in (both.left, both.right)]
     assert len(both.to("text").splitlines()) == max(heights)
+
+
+def test_source_lines_are_above_their_rows_where_the_terminal_is_narrow():
+    def f(x1, x2):
+        the_first_of_two_products = x1 * x2 * ad.exp(ad.sin(x1) * ad.cos(x2))
+        the_second = ad.log(x1) * the_first_of_two_products * ad.sin(the_first_of_two_products)
+        return the_first_of_two_products + the_second * ad.exp(-the_first_of_two_products)
+
+    table = ad.trace(f, 2.0, 5.0).values()
+    wide = write_text(table).splitlines()
+    middle = write_text(table, 90).splitlines()
+    narrow = write_text(table, 40).splitlines()
+    assert write_text(table, 1000).splitlines() == wide
+    for lines, most in (middle, 90), (narrow, 40):
+        assert max(map(count_columns, lines)) <= most
+    rows = [line for line in middle if line.startswith(("x", "v", "y"))]
+    ends = {count_columns(line[: line.rindex(" = ")]) for line in rows if "the_" not in line}
+    assert len(ends) == 1  # results are still below each other
+    assert sum("the_second = ad.log(x1)" in line for line in middle) == 1  # later by its number
+    for row in table.rows:
+        assert any(line.startswith(f"{row.name} =") for line in narrow)

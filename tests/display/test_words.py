@@ -218,3 +218,13 @@ def test_a_notebook_shows_the_words_line_by_line():
     shown = words._repr_mimebundle_(include=None, exclude=None)
     assert shown["text/plain"] == words
     assert shown["text/html"].count("<p>") == len(words.splitlines())
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_words_say_where_a_nan_comes_from():
+    program = ad.trace(lambda x, y: ad.log(x) * y, np.array([1.0, -1.0]), 2.0)
+    arises = "nan arises here: log([1, −1]) is not a real number in every element."
+    assert arises in program.explain("v1").splitlines()
+    assert "nan comes from v1." in program.explain("v2").splitlines()
+    program = ad.trace(ad.sin, float("nan"))
+    assert "This input is nan: everything computed from it is nan." in program.explain("x")

@@ -51,7 +51,7 @@ def test_sparse_matrices():
 @shows("Picture of pattern + colours + seed matrix")
 def test_picture():
     drawn = ad.figure(ad.sparsity(neighbours)(np.ones(5)))
-    assert drawn.title == "8 of 20 entries by 2 forward sweeps in place of 5"
+    assert drawn.title == "8 of 20 entries by 2 forward sweeps instead of 5"
     pattern, seeds, compressed = drawn.panels
     assert [len(panel.columns) for panel in (pattern, seeds, compressed)] == [5, 2, 2]
     assert drawn.svg().count("<rect") == 1 + 8 + 5 + 8  # the paper, and every cell that is not 0

@@ -79,6 +79,10 @@ def test_rung_0_has_the_defects_it_points_at():
         ("tape_class", "tape", ()),
         ("grad_function", "grad", ()),
         ("graph_class", "node", ()),
+        ("function_class", "value", ()),
+        ("array_class", "value", ()),
+        ("pulled_gradients", "value", ("depth", "leak")),
+        ("jvp_and_grad", "dual", ()),
     ],
 )
 def test_engines_in_published_shapes_are_graded_without_adapters(name, shape, limits):
@@ -110,6 +114,8 @@ PRODUCT = "self.dual * other.real + self.real * other.dual"
 FROM_THE_END = ("derivatives[output.index] = 1.0", "derivatives[-1] = 1.0")
 WHOLE_TAPE = "range(len(self.entries) - 1,"
 NO_DEFAULT = "(id(boxes[argnum]))"
+POWER = ("self.data ** (exponent - 1)", "self.data**exponent")
+EXP = ("self.grad += out.data * out.grad", "self.grad = out.data * out.grad")
 PRE_VISIT = """                topo.append(v)
                 for child in v._prev:
                     build_topo(child)
@@ -138,6 +144,21 @@ PRE_VISIT = """                topo.append(v)
         ("grad_function", [("adjoints.get(id(parent), 0.0) +", "")], {"overwritten"}),
         ("grad_function", [("(id(boxes[argnum]), 0.0)", NO_DEFAULT)], {"none_for_zero"}),
         ("graph_class", [("        node.grad = 0.0\n", "")], {"stale_sum"}),
+        ("path_gradients", [], {"output_left_out", "exponential", "depth"}),
+        ("dual_numbers", [("dual: float = 0.0", "dual: float = 1.0")], {"constants_seeded"}),
+        ("jvp_and_grad", [("1.0 if j == i else 0.0", "1.0")], {"all_seeded"}),
+        ("jvp_and_grad", [("T(o) - self", "self - T(o)"), ("math.cos(", "-math.cos(")],
+         {"reflected_sub", "sine_sign"}),
+        ("array_class", [("p.grad + g", "g")], {"overwritten"}),
+        ("array_class", [("1 - v**2", "1 - v"), ("lambda g: (-g,)", "lambda g: (g,)")],
+         {"tanh_square", "negation_sign"}),
+        ("array_class", [("g * n * self", "g * self"), ("(g, -g)", "(g, g)")],
+         {"power_factor", "subtraction_sign"}),
+        ("function_class", [("grad += g", "grad = g"), ("g * b, g * a", "g * a, g * b")],
+         {"overwritten", "product_swapped"}),
+        ("function_class", [("-g * a / b**2", "-g * a / b"), ("(g / a,)", "(g / math.log(a),)")],
+         {"division_square", "logarithm_of_value"}),
+        ("value_class", [POWER, EXP], {"power_exponent", "overwritten_in_exp", "depth"}),
     ],
 )  # fmt: skip
 def test_faults_of_engines_in_published_shapes_are_named(tmp_path, engine, changes, mistakes):

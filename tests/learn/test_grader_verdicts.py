@@ -233,3 +233,44 @@ def test_limits_are_not_listed_among_what_is_wrong(tmp_path, capsys):
     assert "depth (a limit)" in out
     assert err.strip().endswith("is not right yet: tanh_of_input")
     assert "<h2>depth (a limit)</h2>" in grade(path).to("html")
+
+
+def test_a_notebook_shows_the_diagnosis_and_a_prompt_a_line(tmp_path):
+    (tmp_path / "bob.py").write_text(learn.bugs.source("sign_of_sub"))
+    report = grade(str(tmp_path / "bob.py"), "rules")
+    sheet = learn.exercise("x*x - y", 2, -5)
+    whole = learn.grade_class(tmp_path, "rules")
+    for shown, line in [
+        (report, "subtraction_sign; print it for the diagnosis>"),
+        (sheet, "blanks>"),
+        (whole, ": 1 submissions>"),
+    ]:
+        assert shown._repr_mimebundle_() == {"text/plain": str(shown)}
+        assert repr(shown).endswith(line)
+        assert "\n" not in repr(shown)
+
+
+def test_a_report_fits_a_phone_and_a_dark_screen(tmp_path):
+    (tmp_path / "bob.py").write_text(learn.bugs.source("sign_of_sub"))
+    for page in (
+        grade(str(tmp_path / "bob.py"), "rules").to("html"),
+        learn.grade_class(tmp_path, "rules").to("html"),
+    ):
+        assert '<meta name="viewport" content="width=device-width' in page
+        assert "prefers-color-scheme: dark" in page
+
+
+def test_too_much_memory_is_said(tmp_path):
+    path = write_engine(tmp_path, "x = bytearray(10**11)\n")
+    with pytest.raises(ArgumentError, match=r"MemoryError: more than is allowed$"):
+        grade(path)
+
+
+def test_an_engine_may_list_the_folders_it_imports_from_and_no_other(tmp_path):
+    listing = "import os\nos.listdir({!r})\n"
+    path = write_engine(tmp_path, listing.format(str(pathlib.Path(ad.__file__).parent)))
+    with pytest.raises(ArgumentError, match=r"PermissionError: os.listdir is not allowed"):
+        grade(path)
+    path = write_engine(tmp_path, listing.format("/"))
+    with pytest.raises(ArgumentError, match=r"PermissionError: os.listdir is not allowed"):
+        grade(path)

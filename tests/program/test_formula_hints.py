@@ -53,6 +53,7 @@ def test_what_is_proposed_means_the_same(name):
         ("cot(x)", "write 1/tan(x)"),
         ("1 + Sec(x)", "write 1/cos(x)"),
         ("loog(x)", "did you mean log?"),
+        ("range(x)", "no function 'range'; Python's functions can be used in a function of a file"),
         ("log(x, 2)", "write log(x)/log(b)"),
         ("lambda x: x**2 + 1", "write x**2 + 1"),
         ("f = lambda x: x*x; f", "write x*x"),

@@ -6,7 +6,7 @@ import argparse
 import math
 import os
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
@@ -53,8 +53,9 @@ def _record(options: argparse.Namespace) -> rendering.RecordedProblem:
     wrt = getattr(options, "wrt", None) or problem.names[0]
     problem.index(wrt)
     order, mode = getattr(options, "order", 1), getattr(options, "mode", None)
-    with Progress("recording"):
+    with Progress("recording") as progress:
         derived = derive_problem(problem, wrt, order - 1)
+        derived = replace(derived, function=progress.watch(derived.function))
         unfold = getattr(options, "unfold", False) or getattr(options, "format", "") == "json"
         return rendering.RecordedProblem(derived, wrt, mode, unfold)
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
+from functools import wraps
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from simpleautodiff.core.node import Node
+from simpleautodiff.values.pytree import flatten
 
 T = TypeVar("T")
 SILENT_SECONDS = 0.5  # seconds before the bar is drawn
@@ -27,21 +31,46 @@ class Progress:
 
     def __init__(self, what: str, total: int = 0) -> None:
         self.what, self.total, self.done = what, total, 0
+        self.operations: Sized = ()  # of a recording so far
         self._start = time.perf_counter()
         self._stop = threading.Event()
         self._shown = sys.stderr is not None and sys.stderr.isatty()
         self._thread = threading.Thread(target=self._draw, daemon=True)
 
     def line(self, seconds: float) -> str:
-        """Write the bar, or only the time if the total is not known."""
+        """Write the bar; if the total is not known, the operations so far and the time."""
         if not self.total:
-            return f"{self.what}  {seconds:.0f} s"
+            count = f"  {len(self.operations):,} operations" if self.operations else ""
+            return f"{self.what}{count}  {seconds:.0f} s"
         filled = "█" * (WIDTH * self.done // self.total)
         return f"{self.what}  {filled:{WIDTH - 1}} {self.done}/{self.total}  {seconds:.0f} s"
 
     def step(self) -> None:
         """Count one more item as done."""
         self.done += 1
+
+    def watch(self, f: Callable[..., T]) -> Callable[..., T]:
+        """Return a function that is to be recorded, so that its operations are counted.
+
+        Examples
+        --------
+        >>> import simpleautodiff as ad
+        >>> progress = Progress("recording")
+        >>> def cube(x):
+        ...     y = x * x * x
+        ...     print(progress.line(1.0))
+        ...     return y
+        >>> slope = ad.grad(progress.watch(cube))(2.0)
+        recording  3 operations  1 s
+        """
+
+        @wraps(f)
+        def watched(*args: Any) -> T:
+            levels = (arg.level for arg in flatten(args)[0] if isinstance(arg, Node))
+            self.operations = next((level for level in levels if isinstance(level, Sized)), ())
+            return f(*args)
+
+        return watched
 
     def __enter__(self) -> Progress:
         if self._shown:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,18 +21,22 @@ from simpleautodiff.display.explorer.page import explore as write_page
 from simpleautodiff.display.explorer.server import serve as serve_pages, write_place
 from simpleautodiff.display.figures.figure import Figures
 from simpleautodiff.display.figures.paper_gallery import gallery
+from simpleautodiff.display.notation.line_breaks import count_columns
 from simpleautodiff.display.stepper.stepper import Stepper
 from simpleautodiff.display.stepper.terminal import interact
 from simpleautodiff.display.tables.folded_rows import hide_steps
+from simpleautodiff.display.tables.formats import write_text
 from simpleautodiff.errors import FormulaError
 from simpleautodiff.program.program import output_names
 from simpleautodiff.transforms.grad import derivative, grad
 
 MAX_EXPLAINED_STEPS = 20  # with more steps than this, only the result is explained in words
 MAX_EXPLAINED_OUTPUTS = 3  # of a long program
+LINE_WIDTH = 17.0  # centimetres of a page's width that are written on
 FOLDED_NOTE = "(folded: --unfold shows every step)"
 LATEX = r"""{comment}
 \documentclass{{article}}
+\usepackage[margin=2cm]{{geometry}}
 \usepackage{{amsmath,booktabs,tikz}}
 {setup}
 \begin{{document}}
@@ -46,7 +51,8 @@ PAGE = """<!doctype html>
 <title>{title}</title>
 <style>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; }}
-body {{ padding: 0 1rem; color-scheme: light dark; }}
+:root {{ color-scheme: light dark; }}
+body {{ padding: 0 1rem; }}
 h1 {{ font-size: 1.3rem; white-space: pre-wrap; }}
 h2 {{ margin-top: 2rem; }}
 section {{ overflow-x: auto; }}
@@ -56,8 +62,7 @@ th, td {{ padding: 0.15rem 1.2rem 0.15rem 0; text-align: left; white-space: nowr
 th {{ font-weight: normal; }}
 thead th {{ font-size: 0.85rem; opacity: 0.7; }}
 tbody {{ border-top: 1px solid; }}
-figure {{ margin: 0; background: white; }}
-svg {{ max-width: 100%; height: auto; }}
+figure {{ margin: 0; }}
 </style>
 <h1>{title}</h1>
 {body}
@@ -125,7 +130,8 @@ def table(shown: RecordedProblem, format: str) -> str:
     """Return one table: the values, or the requested sweep."""
     tables = {None: shown.trace.values, "reverse": shown.trace.adjoints}
     tables["forward"] = partial(shown.trace.tangents, shown.wrt)
-    written = str(tables[shown.mode](unfold=shown.unfold).to(format))
+    found = tables[shown.mode](unfold=shown.unfold)
+    written = _write_table(found) if format == "text" else str(found.to(format))
     if format == "latex":
         return f"% needs \\usepackage{{amsmath,booktabs}}\n{written}"
     return f"{written}\n{FOLDED_NOTE}" if format == "text" and shown.folded else written
@@ -184,7 +190,7 @@ def explanation(
 def _text(shown: RecordedProblem) -> str:
     parts = [shown.headline]
     parts += [
-        f"{write_output.bold_title(table.title)}\n{table.to('text')}" for table in shown.tables()
+        f"{write_output.bold_title(table.title)}\n{_write_table(table)}" for table in shown.tables()
     ]
     if shown.folded:
         parts.append(FOLDED_NOTE)
@@ -195,10 +201,15 @@ def _text(shown: RecordedProblem) -> str:
     return "\n\n".join(parts)
 
 
+def _write_table(table: Any) -> str:
+    """Write a table as text, no wider than the terminal if there is one."""
+    return write_text(table, write_output.terminal_width() if sys.stdout.isatty() else None)
+
+
 def _sketch(shown: RecordedProblem) -> str:
     """Draw the graph as text; only with names, if numbers would make it too wide."""
     drawn = str(shown.figure().text())
-    width = max(map(write_output.count_columns, drawn.splitlines()))
+    width = max(map(count_columns, drawn.splitlines()))
     return drawn if width <= write_output.terminal_width() else _draw(shown.figure("plain"), "text")
 
 
@@ -218,13 +229,24 @@ def _latex(shown: RecordedProblem) -> str:
     own = (r"\documentclass", r"\usepackage")  # the document has its own
     setup = [line for line in head.splitlines() if not line.startswith(own)]
     drawing = drawing.replace(r"\end{document}", "").strip()
-    graph = f"\\noindent\\resizebox{{\\linewidth}}{{!}}{{%\n{drawing}}}"
+    graph = f"\\noindent{_fit_drawing(drawing)}"
     return LATEX.format(
         comment=_comment(shown.headline),
         setup="\n".join(setup).strip(),
         body="\n\n".join([*parts, graph]),
         words=_comment("\n".join(shown.words())),
     )
+
+
+def _fit_drawing(drawing: str) -> str:
+    """Fit a drawing to a page: as it is, smaller, or if it is very wide turned by a right angle."""
+    places = re.findall(r"\(([\d.]+),-?[\d.]+\)", drawing)
+    wide = max(map(float, places), default=0.0)  # in centimetres
+    if wide <= LINE_WIDTH - 2:
+        return f" {drawing}"
+    if wide <= 1.3 * LINE_WIDTH:
+        return f"\\resizebox{{\\linewidth}}{{!}}{{%\n{drawing}}}"
+    return f"\\rotatebox{{90}}{{\\resizebox{{0.98\\textheight}}{{!}}{{%\n{drawing}}}}}"
 
 
 def _comment(text: str) -> str:

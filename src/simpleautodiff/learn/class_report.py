@@ -16,6 +16,7 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.grade import grade
 from simpleautodiff.learn.grading.grade_report import Report
 from simpleautodiff.learn.grading.mistakes import MISTAKES
+from simpleautodiff.learn.grading.report_page import write_page
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,12 @@ class ClassReport:
 
     def __str__(self) -> str:
         return self.to("text")
+
+    def __repr__(self) -> str:
+        return f"<ClassReport on {self.folder}: {len(self.submissions)} submissions>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": str(self)}
 
 
 def find_submissions(folder: str) -> list[tuple[str, str]]:
@@ -169,21 +176,17 @@ def _json(report: ClassReport) -> str:
 def _html(report: ClassReport) -> str:
     right = sum(one.ok for one in report.submissions)
     rows = "<tr><th>submission</th><th>graphs right</th><th>what is wrong</th></tr>" + "".join(
-        f"<tr><td>{html.escape(one.name)}</td><td>{one.right:.0%}</td>"
-        f"<td>{html.escape(_status(one))}</td></tr>"
+        f"<tr><td>{html.escape(one.name)}</td><td class=share>{one.right:.0%}</td>"
+        f"<td class={'green' if one.ok else 'red'}>{html.escape(_status(one))}</td></tr>"
         for one in report.submissions
     )
     counts = "".join(
-        f"<li>{count}: <b>{html.escape(name)}</b>. {html.escape(MISTAKES[name].says)}</li>"
+        f"<h2>{html.escape(name)}: {count} of {len(report.submissions)}</h2>"
+        f"<p>{html.escape(MISTAKES[name].says)}</p>"
         for name, count in report.counts
     )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Class</title>'
-        "<style>body { font: 16px/1.5 system-ui, sans-serif; color-scheme: light dark; "
-        "margin: 2rem auto; max-width: 60rem; } td, th { padding: 0 1rem; text-align: left; }"
-        "</style></head>"
-        f"<body><h1>{html.escape(os.path.basename(os.path.abspath(report.folder)))}</h1>"
+    return write_page(
+        os.path.basename(os.path.abspath(report.folder)),
         f"<p>{right} of {len(report.submissions)} submissions are right.</p>"
-        f"<table>{rows}</table><ul>{counts}</ul>"
-        "</body></html>"
+        f"<table class=class>{rows}</table>{counts}",
     )

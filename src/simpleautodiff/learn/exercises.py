@@ -194,6 +194,12 @@ class Exercise:
     def __str__(self) -> str:
         return self.to("text")
 
+    def __repr__(self) -> str:
+        return f"<Exercise about {', '.join(self.about)}: {len(self.blanks)} blanks>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": str(self)}
+
     def quiz(
         self, ask: Callable[[str], str] = input, tell: Callable[[str], Any] = print
     ) -> list[Mark]:

@@ -8,7 +8,6 @@ is recursive. A formula may have several lines: assignments, then a result.
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 import keyword
 import math
@@ -20,7 +19,12 @@ from typing import Any
 
 from simpleautodiff.core.level import apply
 from simpleautodiff.errors import FormulaError
-from simpleautodiff.program.formula_hints import MEANINGS, REFUSALS, SIGN_HINTS, simplify_message
+from simpleautodiff.program.formula_hints import (
+    REFUSALS,
+    SIGN_HINTS,
+    simplify_message,
+    suggest_function,
+)
 from simpleautodiff.rules.row import TABLE
 
 MAX_CHARACTERS = 10_000
@@ -359,10 +363,7 @@ class _Reader:
         name = function.id
         if name in CONSTANTS or name in self.names or name in self._given or len(name) == 1:
             return f"; for a product write {name}*(...)"
-        if name.lower() in MEANINGS:
-            return f"; write {MEANINGS[name.lower()]}"
-        near = difflib.get_close_matches(name.lower(), _CALLABLE_NAMES, 1, cutoff=0.6)
-        return f"; did you mean {near[0]}?" if near else ""
+        return suggest_function(name, _CALLABLE_NAMES)
 
     def _refusal(self, node: ast.expr | ast.stmt) -> FormulaError:
         match node:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import difflib
+from collections.abc import Iterable
 
 SIGN_HINTS = {
     **dict.fromkeys("²³⁴⁵⁶⁷⁸⁹⁰¹ⁿˣ", "use ** for powers"),
@@ -64,6 +67,24 @@ REFUSALS: dict[type[ast.AST], str] = {
     ast.BinOp: "this operator is not read",
     ast.UnaryOp: "this operator is not read",
 }
+
+
+def suggest_function(name: str, known: Iterable[str]) -> str:
+    """Say what to write instead of a function that is not known; nothing if there is no telling.
+
+    Examples
+    --------
+    >>> suggest_function("cot", ["cos", "tan"]), suggest_function("loog", ["log"])
+    ('; write 1/tan(x)', '; did you mean log?')
+    >>> suggest_function("range", ["tandg"])
+    "; Python's functions can be used in a function of a file, model.py:f"
+    """
+    if name.lower() in MEANINGS:
+        return f"; write {MEANINGS[name.lower()]}"
+    if hasattr(builtins, name):
+        return "; Python's functions can be used in a function of a file, model.py:f"
+    near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def simplify_message(message: str) -> str:

@@ -102,7 +102,7 @@ def source(
         refused. At the point itself the text gives the same numbers to the last bit.
         Without a point each parameter gets a number.
     simplify
-        Use SymPy's symbols in place of the numbers, and write the simplified formula.
+        Use SymPy's symbols instead of the numbers, and write the simplified formula.
     names
         The names of the arguments; by default the parameters of the function.
 

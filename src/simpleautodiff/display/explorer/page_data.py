@@ -26,7 +26,8 @@ from simpleautodiff.display.notation.formulas import (
     value_terms,
 )
 from simpleautodiff.display.notation.labels import write_slope
-from simpleautodiff.display.stepper.stepper import search_down, search_up
+from simpleautodiff.display.notation.rich_text import show_minus
+from simpleautodiff.display.stepper.search import search_down, search_up
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.program.notation import Term
 from simpleautodiff.program.program import Program
@@ -159,7 +160,7 @@ def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> 
     return record | {
         "text": text,
         "numbers": numbers,
-        "reason": write_reason(program, node),
+        "reason": show_minus(write_reason(program, node)),
         "partials": {
             k: None if d is ZERO else LINEAR if isinstance(d, Linear) else json_number(d)
             for k, d, _ in local
@@ -175,7 +176,7 @@ def _argument(arg: Any) -> Any:
 
 def _row(name: str) -> dict[str, Any]:
     row = TABLE.get(name)
-    return {"text": row.text if row else "", "reason": row.reason if row else ""}
+    return {"text": row.text if row else "", "reason": show_minus(row.reason) if row else ""}
 
 
 def _sweeps(program: Program, index: dict[Node, int], texts: bool) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from simpleautodiff.display.figures.picture import Picture, Vertex
 
 
 def list_edges(picture: Picture) -> str:
-    """Write a picture as lines: each vertex, and where its arrows lead.
+    """Write a picture as lines: each vertex, and where its arrows lead; then its sentences.
 
     Examples
     --------
@@ -28,8 +28,9 @@ def list_edges(picture: Picture) -> str:
         if heads[vertex.name]
         else _describe(vertex)
         for vertex in picture.visible
+        if heads[vertex.name] or vertex.shape != "none"
     ]
-    return "\n".join(lines)
+    return "\n".join([*lines, *(text for tone, text in picture.legend if tone == "words")])
 
 
 def _describe(vertex: Vertex) -> str:

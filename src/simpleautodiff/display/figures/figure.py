@@ -73,7 +73,6 @@ class Figure(Drawing):
         y = 5 ─▶ v2
         v1 = sin(x) = sin(0) = 0 ─▶ v2
         v2 = v1 × y = 0 × 5 = 0 ─▶ z = f(x, y)
-        z = f(x, y)
         """
         drawn = sketch(self.picture)
         if width is None or max(map(count_columns, drawn.splitlines())) <= width:

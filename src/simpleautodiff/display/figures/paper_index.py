@@ -31,15 +31,17 @@ _PAGE = """<!doctype html>
 <title>The paper's tables, figures and listings</title>
 <style>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; }}
-body {{ padding: 0 1rem; color-scheme: light dark; }}
+:root {{ color-scheme: light dark; }}
+body {{ padding: 0 1rem; }}
 h1 {{ font-size: 1.4rem; }}
 h2 {{ font-size: 1.1rem; margin: 2.5rem 0 0.5rem; }}
 nav ul {{ columns: 20rem; padding-left: 1.2rem; }}
 pre {{ overflow-x: auto; line-height: 1.25; }}
-img {{ max-width: 100%; height: auto; }}
+.picture {{ overflow-x: auto; }}
+img {{ max-width: max(100%, 44rem); height: auto; }}
 </style>
 <h1>The paper's tables, figures and listings</h1>
-<p>y = log(x1) + x1 × x2 - sin(x2) at x1 = 2, x2 = 5, as text, as SVG and as LaTeX.</p>
+<p>y = log(x1) + x1 × x2 − sin(x2) at x1 = 2, x2 = 5, as text, as SVG and as LaTeX.</p>
 <nav><ul>
 {contents}
 </ul></nav>
@@ -64,7 +66,9 @@ def _write_section(stem: str, files: Sequence[Path]) -> str:
     title = escape(FIGURE_TITLES[stem])
     pictures = [file for file in files if file.suffix == ".svg"]
     texts = [file for file in files if file.suffix == ".txt"]
-    shown = "".join(f'<img src="{file.name}" alt="{title}">' for file in pictures)
+    shown = "".join(
+        f'<div class="picture"><img src="{file.name}" alt="{title}"></div>' for file in pictures
+    )
     if not shown:
         shown = "".join(f"<pre>{escape(file.read_text('utf-8'))}</pre>" for file in texts)
     links = ", ".join(f'<a href="{file.name}">{file.name}</a>' for file in files)

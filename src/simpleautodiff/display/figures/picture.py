@@ -89,8 +89,9 @@ class Edge:
 
 @dataclass(frozen=True)
 class Picture:
-    """Everything that a figure shows. `legend` explains tones of edges, or is a line of text.
+    """Everything that a figure shows.
 
+    `legend` explains tones of edges; an entry "text" is a formula, an entry "words" a sentence.
     Vertices that are `hidden` keep their positions and are not drawn.
     """
 

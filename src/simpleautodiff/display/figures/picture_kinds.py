@@ -15,6 +15,7 @@ from simpleautodiff.core.order import execution_order
 from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
 from simpleautodiff.display.folding.fold import Box, Folded, describe_amount
 from simpleautodiff.display.notation import labels
+from simpleautodiff.display.notation.missing import locate_nan, write_missing
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program
 
@@ -35,7 +36,9 @@ def plain(folded: Folded) -> Picture:
 
 def values(folded: Folded) -> Picture:
     """Show each step in symbols and in numbers, and its value."""
-    return _picture(folded, lambda node: _values(folded, node), "Values in the computational graph")
+    title = "Values in the computational graph"
+    picture = _picture(folded, lambda node: _values(folded, node), title)
+    return _add_words(picture, locate_nan(folded.program))
 
 
 def _values(folded: Folded, node: Node) -> Lines:
@@ -62,7 +65,14 @@ def tangents(folded: Folded, wrt: str) -> Picture:
             TextLine(f"{labels.write_dot(name)} = {labels.write_brief(dot[name])}", "tangent"),
         )
 
-    return _picture(folded, below, f"Values and derivatives with respect to {wrt}")
+    picture = _picture(folded, below, f"Values and derivatives with respect to {wrt}")
+    ends = labels.output_names(folded.program)
+    return _add_words(picture, write_missing({name: node.value for name, node in ends}))
+
+
+def _add_words(picture: Picture, words: str) -> Picture:
+    """Write a sentence below a picture, if there is one to write."""
+    return replace(picture, legend=(*picture.legend, ("words", words))) if words else picture
 
 
 def _short_values(folded: Folded, node: Node) -> Lines:
@@ -105,7 +115,9 @@ def adjoints(folded: Folded, output: str = "", wrt: str = "") -> Picture:
         if edge.head in counts and edge.head in real
     )
     legend = (("", FORWARD), ("reverse", REVERSE))
-    return replace(picture, edges=picture.edges + back, legend=legend)
+    picture = replace(picture, edges=picture.edges + back, legend=legend)
+    missing = write_missing({named.get(wanted, wanted): program.node(wanted).value})
+    return _add_words(picture, missing)
 
 
 def _find_ancestors(folded: Folded, output: str) -> set[str]:

@@ -60,7 +60,7 @@ class SparsityFigure(Drawing):
     >>> import simpleautodiff as ad
     >>> pattern = ad.sparsity(lambda x: x[1:] * x[:-1])(np.ones(4))
     >>> print(ad.figure(pattern))
-    6 of 12 entries by 2 forward sweeps in place of 4
+    6 of 12 entries by 2 forward sweeps instead of 4
     <BLANKLINE>
     J   x1  x2  x3  x4      S   A  B      JS  A   B
     y1  B   A   .   .       x1  .  1      y1  x2  x1
@@ -89,7 +89,7 @@ class SparsityFigure(Drawing):
         m, n = self.pattern.shape
         every, mode = (n, "forward") if self.forward else (m, "reverse")
         sweeps = f"{self.sweeps} {mode} sweep{'s' * (self.sweeps != 1)}"
-        return f"{self.pattern.nnz} of {m * n} entries by {sweeps} in place of {every}"
+        return f"{self.pattern.nnz} of {m * n} entries by {sweeps} instead of {every}"
 
     @property
     def panels(self) -> list[Panel]:

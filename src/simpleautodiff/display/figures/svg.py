@@ -227,7 +227,7 @@ def _legend(picture: Picture, layout: Layout) -> Iterator[str]:
     y = layout.height
     for tone, text in picture.legend:
         x = 18.0
-        if tone != "text":
+        if tone not in ("text", "words"):
             ends = [(x + 34, y), (x, y)] if tone == "reverse" else [(x, y), (x + 34, y)]
             third = (ends[1][0] - ends[0][0]) / 3
             route = [ends[0], (ends[0][0] + third, y), (ends[0][0] + 2 * third, y), ends[1]]

@@ -200,7 +200,7 @@ def check_program(program: Any, what: str) -> None:
         name = name_of(program).replace("<lambda>", "f")
         raise ArgumentError(
             f"{what} shows one run of {name}: write {what}(trace({name}, ...)), with the point at "
-            "which it runs in place of the dots"
+            "which to run it instead of the dots"
         )
     raise ArgumentError(f"{what} takes what trace returns; got {short_repr(program)}")
 

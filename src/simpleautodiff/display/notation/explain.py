@@ -25,6 +25,7 @@ from simpleautodiff.display.notation.formulas import (
     write_true,
     write_value,
 )
+from simpleautodiff.display.notation.missing import explain_nan
 from simpleautodiff.display.notation.rich_text import show_minus
 from simpleautodiff.program.notation import Term
 from simpleautodiff.program.program import Program, output_names, sweeps_all_elements
@@ -76,8 +77,8 @@ def explain(program: Program, name: str, wrt: str = "", output: str = "") -> Wor
     wrt = program.proper(wrt) if wrt else program.names[program.inputs[0]]
     output = program.proper(output) if output else ""
     derivatives = [_forward(program, node, wrt), _reverse(program, node, output)]
-    sentences = [_value(program, node), *_kinks(node), *map(show_minus, derivatives)]
-    return Words("\n".join(sentences))
+    told = [_value(program, node), explain_nan(program, node), *_kinks(node)]
+    return Words("\n".join(filter(None, [*told, *map(show_minus, derivatives)])))
 
 
 def _value(program: Program, node: Node) -> str:

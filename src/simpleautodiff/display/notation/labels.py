@@ -64,7 +64,8 @@ def write_brief_value(node: Node) -> str:
 
 
 def _shape(value: Any) -> str:
-    return f"({', '.join(map(str, shape(value)))})"
+    """Write a shape as NumPy does: (2,) has its comma."""
+    return str(tuple(map(int, shape(value))))
 
 
 def shape_label(value: Any) -> str:

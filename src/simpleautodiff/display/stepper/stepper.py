@@ -17,14 +17,16 @@ import numpy as np
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
 from simpleautodiff.display.notation.formulas import write_value
+from simpleautodiff.display.notation.missing import explain_nan, write_missing
 from simpleautodiff.display.notation.rich_text import show_minus
 from simpleautodiff.display.notation.step_sentences import (
     derivative_line,
     value_line,
 )
+from simpleautodiff.display.stepper.search import search_down, search_up
 from simpleautodiff.display.tables.formats import write_grid
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.program.program import Program
+from simpleautodiff.program.program import Program, output_names
 from simpleautodiff.program.recorded_run import trace
 from simpleautodiff.program.typed_graphs import as_function
 from simpleautodiff.program.written_numbers import write_result
@@ -237,6 +239,23 @@ class Stepper:
                 return derivative_line(self.program, self.mode, event, {})
         return derivative_line(self.program, self.mode, event, self._found)
 
+    def remark(self, event: Event | None) -> str:
+        """Say where the nan of a value comes from, and of a sweep what it does not compute."""
+        if event is None:
+            return ""
+        if event.kind == "value":
+            return explain_nan(self.program, self.program.node(event.name))
+        return self._missing if event.kind == "seed" else ""
+
+    @cached_property
+    def _missing(self) -> str:
+        """Which of the results that this sweep differentiates are nan."""
+        ends = {name: node for name, node in output_names(self.program)}
+        if self.mode == "reverse":
+            root = self.program.node(self.root)
+            ends = {name: node for name, node in ends.items() if node is root} or {self.root: root}
+        return write_missing({name: node.value for name, node in ends.items()})
+
     @cached_property
     def _found(self) -> Mapping[str, Any]:
         """All derivatives of the sweep, by name."""
@@ -245,7 +264,7 @@ class Stepper:
 
     def __str__(self) -> str:
         """Write the state: the step, then everything known so far."""
-        lines = [self._head()]
+        lines = self.headline.splitlines()
         lines += [
             f"  {name:<4} {value}" + (f"   derivative {derivative}" if derivative else "")
             for name, value, derivative in self._collect_known()
@@ -254,11 +273,15 @@ class Stepper:
             lines.append(f"  order: {' '.join(self.order)}")
         return "\n".join(lines)
 
-    def _head(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The step done last: its number, its phase, what it computes, and what is odd about it."""
         event = self.event
         phase = {"build": "build", "order": "order", "sweep": f"{self.mode} sweep"}
         where = phase[event.phase] if event else "start"
-        return f"[{self.position}/{len(self)}] {where}: {self.tell(event)}"
+        head = f"[{self.position}/{len(self)}] {where}: {self.tell(event)}"
+        remark = self.remark(event)
+        return f"{head}\n  {remark}" if remark else head
 
     def _collect_known(self) -> list[tuple[str, str, str]]:
         """Return what is known so far: names, values and derivatives."""
@@ -276,7 +299,7 @@ class Stepper:
         order = f"<p>order: {escape(' '.join(self.order))}</p>" if self.placed else ""
         known = self._collect_known()
         table = write_grid("html", "", ("name", "value", "derivative"), known) if known else ""
-        head = f"<p>{escape(self._head())}</p>\n"
+        head = "".join(f"<p>{escape(line.strip())}</p>\n" for line in self.headline.splitlines())
         return {"text/html": head + table + order, "text/plain": str(self)}
 
     def __repr__(self) -> str:
@@ -305,50 +328,6 @@ def events(program: Program, mode: str, root: str) -> Iterator[Event]:
         before = totals.get(item.parent)
         yield Event("sweep", "accumulate", item.parent, item.total, *place, before)
         totals[item.parent] = item.total
-
-
-def search_down(program: Program, root: str) -> Iterator[tuple[str, str]]:
-    """Yield the paper's depth-first search from a node to its descendants.
-
-    Yields ("visit", name) when a node is entered and ("place", name) when it is left, after all of
-    its children have been placed; the reverse of the latter is a topological order.
-    """
-    names = program.names
-    children: dict[str, dict[str, None]] = {name: {} for name in names.values()}
-    for node in program.nodes:
-        for parent in node.parent_nodes:
-            children[names[parent]][names[node]] = None
-    seen = {root}
-    yield "visit", root
-    stack = [(root, iter(children[root]))]
-    while stack:
-        name, following = stack[-1]
-        child = next((child for child in following if child not in seen), None)
-        if child is None:
-            yield "place", name
-            stack.pop()
-        else:
-            seen.add(child)
-            yield "visit", child
-            stack.append((child, iter(children[child])))
-
-
-def search_up(program: Program, root: str) -> Iterator[tuple[str, str]]:
-    """Yield the search from a node to its ancestors; then place those found, in numbered order.
-
-    The numbers are a topological order already: a reverse sweep reads it from its end.
-    """
-    seen = set()
-    stack = [program.node(root)]
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            yield "visit", program.names[node]
-            stack += [arg for arg in reversed(node.args) if type(arg) is Node]
-    for node in program.nodes:
-        if node in seen:
-            yield "place", program.names[node]
 
 
 def step(

@@ -89,7 +89,7 @@ def _handle_key(stepper: Stepper, key: str, rest_of_line: Callable[[], str]) -> 
         return str(stepper)
     else:
         return HELP
-    return str(stepper).partition("\n")[0]
+    return stepper.headline
 
 
 def _set_breakpoint(stepper: Stepper, text: str) -> str:

@@ -7,12 +7,15 @@ import io
 import json
 import math
 import re
+import textwrap
 import unicodedata
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simpleautodiff.display.notation.line_breaks import break_line, count_columns
 from simpleautodiff.display.notation.rich_text import latex_code, show_minus, to_latex
 from simpleautodiff.errors import ArgumentError
 
@@ -32,28 +35,50 @@ def check_format(format: str, known: Sequence[str]) -> None:
         raise ArgumentError(f"the format is one of {', '.join(known)}; got {format!r}")
 
 
-def write_text(table: Table) -> str:
+def write_text(table: Table, width: int | None = None) -> str:
     """Align the columns with = signs between them, and draw horizontal lines.
 
-    The user's own variables and source lines are at the right, if they are known.
+    The user's own variables and source lines are at the right, if they are known. Where that is
+    wider than `width`, each source line is above the rows it belongs to; where the rows themselves
+    are wider, they lose their columns and are broken before = signs.
     """
+    lines = _write_rows(table)
+    if width is None or all(count_columns(line) <= width for line in lines):
+        return "\n".join(lines)
+    wrapped = partial(textwrap.wrap, width=width, subsequent_indent="    ", break_on_hyphens=False)
+    lines = _write_rows(table, wrapped)
+    if any(count_columns(line) > width for line in lines):
+        lines = _write_rows(table, wrapped, partial(break_line, width=width))
+    return "\n".join(lines)
+
+
+def _write_rows(
+    table: Table,
+    above: Callable[[str], list[str]] | None = None,
+    broken: Callable[[str], list[str]] | None = None,
+) -> list[str]:
+    """Return the lines of a table; source lines are at the right, or `above` rows and long once."""
     columns = _columns(table)
     widths = [max((_width(row.cells[i].text) for row in table.rows), default=0) for i in columns]
-    notes = _notes(table)
-    rule = "─" * (sum(widths) + 3 * (len(widths) - 1) + 1)
-    lines: list[str] = []
-    notes_left = iter(notes)
+    length = sum(widths) + 3 * (len(widths) - 1) + 1
+    found: list[str] = []
+    sources, told = iter(_source_lines(table)), set[str]()
     for section in filter(None, table.sections):
-        if lines:
-            lines.append(rule)
+        if found:
+            found += broken("─" * length) if broken else ["─" * length]
         for row in section:
-            note = next(notes_left)
+            source = next(sources)
             if row.folded:
-                lines.append(f"⋮   {row.folded}")
-                continue
-            line = _align(_show(row, columns), widths)
-            lines.append(f"{_pad(line, len(rule))}   {note}" if note else line.rstrip())
-    return "\n".join([*lines, *_remarks(table)])
+                lines = [f"⋮   {row.folded}"]
+            else:
+                if above and source:
+                    found += above(source.partition(": ")[0] if source in told else source)
+                    told.add(source)
+                note = "   ".join(filter(None, (row.variable, "" if above else source)))
+                line = _align(_show(row, columns), widths)
+                lines = [f"{_pad(line, length)}   {note}" if note else line.rstrip()]
+            found += broken(lines[0]) if broken else lines
+    return found + [part for said in _remarks(table) for part in (above(said) if above else [said])]
 
 
 def _remarks(table: Table) -> list[str]:
@@ -77,18 +102,23 @@ def _align(cells: list[str], widths: list[int]) -> str:
     return "".join(parts)
 
 
-def _notes(table: Table) -> list[str]:
-    """Return the user's names and source lines of the table rows, each line once in a run.
+def _source_lines(table: Table) -> list[str]:
+    """Return the user's source lines of the table rows, each line once in a run.
 
     If everything is on one line, as in a lambda, that line is left out.
     """
     lines = {row.line for row in table.rows if row.line}
-    notes, last = [], ""
+    found, last = [], ""
     for row in table.rows:
-        line = row.line if len(lines) > 1 and row.line != last else ""
-        notes.append("   ".join(filter(None, (row.variable, line))))
+        found.append(row.line if len(lines) > 1 and row.line != last else "")
         last = row.line
-    return notes
+    return found
+
+
+def _notes(table: Table) -> list[str]:
+    """Return the user's names and source lines of the table rows."""
+    pairs = zip(table.rows, _source_lines(table), strict=True)
+    return ["   ".join(filter(None, (row.variable, line))) for row, line in pairs]
 
 
 def _width(cell: str) -> int:
@@ -222,8 +252,8 @@ def _latex_gap(row: TableRow) -> str:
 
 
 def _make_breakable(cell: str) -> str:
-    """Let a formula be broken after its commas, and not be stretched."""
-    return r"\raggedright " + cell.replace(", ", r",\allowbreak\ ")
+    """Let a formula be broken after its commas and quotient signs, and not be stretched."""
+    return r"\raggedright " + re.sub(r"(,|/) ", r"\1\\allowbreak\\ ", cell)
 
 
 NOTEBOOK_STYLE = """<style>
@@ -357,7 +387,7 @@ def write_grid(format: str, title: str, heads: Sequence[str], rows: Sequence[Seq
 def escape_latex(cell: str) -> str:
     """Escape plain text for LaTeX."""
     cell = re.sub(r"([_$%&#{}])", r"\\\1", cell.replace("\\", r"\textbackslash "))
-    return cell.replace("…", r"\ldots{}")
+    return cell.replace("…", r"\ldots{}").replace("−", "$-$")
 
 
 TABLE_WRITERS: dict[str, Callable[[Table], str]] = {

@@ -49,7 +49,7 @@ class TableRow:
     node: str  # whose value or derivative this is
     line: str = ""
     variable: str = ""
-    folded: str = ""  # in place of the cells: which rows this one stands for
+    folded: str = ""  # instead of the cells: which rows this one stands for
 
     @property
     def name(self) -> str:

@@ -113,6 +113,14 @@ BANK: tuple[Case, ...] = (
     _case("sum", "overwritten", "y = x * z + x * w"),
     _case("sum", "overwritten", "a = x * z; y = sin(a) + a"),
     _case("sum", "overwritten", "a = x + z; y = a * x + a * z"),
+    *(
+        _case(
+            "sum", f"overwritten_in_{function}", f"a = {function}(w); b = {function}(w); y = a + b"
+        )
+        for function in ("sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")
+    ),
+    _case("sum", "overwritten_in_pow", "y = x**2 + x**3"),
+    _case("sum", "overwritten_in_neg", "a = -x; b = -x; y = a * b"),
     # orders that look right and are not
     _case("order", "recursion", "a = x + z; b = x * z; y = a + b + a * b"),
     _case("order", "recursion", "a = x + x; y = a + a"),

@@ -11,7 +11,16 @@ from typing import Any
 
 from simpleautodiff.learn.grading.answers import answer, bounds
 from simpleautodiff.learn.grading.bank import Case, Script
-from simpleautodiff.learn.grading.model import ASSIGNED, FAULTS, ORDER_FAULTS, STYLES, predict
+from simpleautodiff.learn.grading.model import (
+    APART,
+    ASSIGNED,
+    COMPOSED,
+    FAULTS,
+    ORDER_FAULTS,
+    STYLES,
+    WRONG_RULES,
+    predict,
+)
 
 Vector = list[float | None]
 _answer = lru_cache(1024)(answer)  # the graphs of the bank are asked for again and again
@@ -134,17 +143,35 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
         return Diagnosis()
     ordered = [*failing, *(run for run in runs if agree(run.found, run.right))]
 
-    def exact(faults: tuple[str, ...]) -> bool:
-        styles = ("search", "tape")
-        return any(all(run.explained(faults, style) for run in ordered) for style in styles)
+    def exact(faults: tuple[str, ...], way: tuple[str, ...] = ()) -> bool:
+        named = (*faults, *way)
+        return any(all(run.explained(named, style) for run in ordered) for style in styles)
 
-    found: list[tuple[str, ...]] = [(fault,) for fault in FAULTS if exact((fault,))]
-    if not found:
-        pairs = [p for p in combinations(FAULTS, 2) if len(set(p) & set(ORDER_FAULTS)) < 2]
-        found = [faults for faults in pairs if exact(faults)]
+    styles = ("search", "tape", *{"dual" if run.mode == "forward" else "stack" for run in failing})
+    faults = _find_candidates(failing)
+    pairs = [p for p in combinations(faults, 2) if len(set(p) & set(ORDER_FAULTS)) < 2]
+    found: list[tuple[str, ...]] = []
+    for candidates in ([(fault,) for fault in faults], pairs):
+        for way in ((), (COMPOSED,), (APART,)):
+            found = found or [some for some in candidates if exact(some, way)]
     if not found:
         return None
     return Diagnosis(found[0], True, tuple(" + ".join(faults) for faults in found[1:4]))
+
+
+def _find_candidates(failing: Sequence[CaseRun]) -> list[str]:
+    """Return the faults that can be met in failing runs: those of rules, where the rule is used."""
+    used = {operation for run in failing for operation in run.case.graph.operations}
+    used |= (
+        {"add", "mul"} if used & {"sub", "neg", "div"} else set()
+    )  # as which they may be written
+    used |= {"pow"} if "div" in used else set()
+
+    def is_met(fault: str) -> bool:
+        rules = ASSIGNED.get(fault) or WRONG_RULES.get(fault, ("",))[:1]
+        return rules == ("",) or not used.isdisjoint(rules)
+
+    return [fault for fault in FAULTS if is_met(fault)]
 
 
 def _explain_plain(runs: Sequence[CaseRun]) -> Diagnosis | None:
@@ -198,7 +225,8 @@ def blame(run: CaseRun, faults: Sequence[str]) -> tuple[str, ...]:
     """Return the fewest of some faults that explain one run by themselves; none if none do."""
     for count in range(1, len(faults) + 1):
         for some in combinations(faults, count):
-            if any(run.explained(some, style) for style in STYLES):
+            ways = [(*some, *way) for way in ((), (COMPOSED,), (APART,))]
+            if any(run.explained(way, style) for way in ways for style in STYLES):
                 return some
     if _is_plain(run):
         for fault in faults:

@@ -12,6 +12,7 @@ from typing import Any
 from simpleautodiff.learn.grading.learner_engine import (
     BACKWARD_NAMES,
     CLASS_NAMES,
+    DERIVATIVE_NAMES,
     FORWARD_NAMES,
     GRADIENT_NAMES,
     INPUT_NAMES,
@@ -20,6 +21,7 @@ from simpleautodiff.learn.grading.learner_engine import (
     attributes,
     first,
     is_number,
+    to_float,
 )
 
 
@@ -56,6 +58,50 @@ class ValueEngine(LearnerEngine):
             name = self.derivative_name
             if name and is_number(getattr(node, name, None)):
                 setattr(node, name, 0.0)
+
+
+class PullEngine(LearnerEngine):
+    """`Var` whose `grad()` asks its children; the output is seeded by hand: `y.grad_value = 1`."""
+
+    shape = "value"
+    modes = ("reverse",)
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__(namespace, names)
+        for self.cls in classes(namespace, names.get("node")):
+            node = self.cls(0.75) if constructs(self.cls, 0.75) else None
+            method = first((names["grad"],) if "grad" in names else GRADIENT_NAMES, node)
+            held = [n for n in DERIVATIVE_NAMES if n in getattr(node, "__dict__", ())]
+            if inspect.ismethod(method) and required(method) == 0 and held:
+                self.method, self.seed = method.__name__, held[0]
+                self.unseeded, self.asked = getattr(node, self.seed), list[Any]()
+                return
+        raise NoEngine
+
+    def make(self, value: Any) -> Any:
+        """Make an input."""
+        return self.cls(value)
+
+    def sweep(self, mode: str, node: Any) -> Any:
+        """Seed the output; its ancestors are asked when they are read."""
+        setattr(node, self.seed, 1.0)
+        self.asked.append(node)
+
+    def read(self, result: Any, node: Any) -> Any:
+        """Ask a node for its derivative."""
+        self.asked.append(node)
+        return 0 if is_number(node) else to_float(getattr(node, self.method)(), self)
+
+    def read_all(self, result: Any, nodes: dict[str, Any]) -> dict[str, Any]:
+        """Ask all nodes for their derivatives."""
+        return {name: self.read(result, node) for name, node in nodes.items()}
+
+    def reset(self, nodes: list[Any]) -> None:
+        """Forget the derivatives, as the users of this shape do before they compute anew."""
+        for node in [*self.asked, *nodes]:
+            if not is_number(node):
+                setattr(node, self.seed, self.unseeded)
+        self.asked.clear()
 
 
 class NodeEngine(LearnerEngine):
@@ -218,8 +264,22 @@ class DualEngine(LearnerEngine):
                 if values and slopes and is_number(getattr(probe + probe, slopes[0], None)):
                     self.value_name = self.value_name or sorted(values)[0]
                     self.derivative_name = self.derivative_name or sorted(slopes)[0]
+                    self.driver = self._find_driver(namespace, names)
                     return
         raise NoEngine
+
+    def _find_driver(self, namespace: dict[str, Any], names: dict[str, str]) -> GradEngine | None:
+        """Return the function `grad(f)` that seeds these numbers by itself, if there is one."""
+        try:
+            driver = GradEngine(namespace, names)
+            return driver if isinstance(driver.make(0.75), self.cls) else None
+        except Exception:
+            return None
+
+    def abilities(self) -> dict[str, Any]:
+        """Find out what the numbers can do, and whether a function `grad(f)` is asked, too."""
+        found = super().abilities()
+        return {**found, "driver": True, "modes": ["forward", "reverse"]} if self.driver else found
 
     def make(self, value: Any, slope: float = 0.0) -> Any:
         """Make an input, with its derivative."""
@@ -257,7 +317,13 @@ def required(function: Callable[..., Any]) -> int:
     return len(given) + several
 
 
-SHAPES = {cls.shape: cls for cls in (TapeEngine, ValueEngine, NodeEngine, DualEngine, GradEngine)}
+SHAPES: dict[str, tuple[type[LearnerEngine], ...]] = {
+    "tape": (TapeEngine,),
+    "value": (ValueEngine, PullEngine),
+    "node": (NodeEngine,),
+    "dual": (DualEngine,),
+    "grad": (GradEngine,),
+}
 
 
 def find_engine(
@@ -265,7 +331,9 @@ def find_engine(
 ) -> LearnerEngine:
     """Find the engine in a module; `shape` and `names` say what cannot be guessed."""
     reason = ""
-    for cls in [SHAPES[shape]] if shape else list(SHAPES.values()):
+    tried = [(cls, name) for name, some in SHAPES.items() for cls in some]
+    tried.sort(key=lambda pair: pair[0] is PullEngine)  # others may have a method grad, too
+    for cls in [cls for cls, name in tried if shape in ("", name)]:
         try:
             return cls(namespace, names or {})
         except NoEngine as error:

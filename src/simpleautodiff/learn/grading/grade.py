@@ -119,8 +119,8 @@ def _write_broken(broken: dict[str, str]) -> str:
 def _choose(abilities: dict[str, Any], task: str) -> tuple[list[Case], list[Case]]:
     """Return the cases that are within the abilities of an engine, and those that are not."""
     chosen = [_adapt(case, abilities) for case in BANK if task in ("", case.task)]
-    cases = [case for case in chosen if _within(case, abilities)]
-    return cases, [case for case in chosen if case not in cases]
+    cases = list({case.name: case for case in chosen if _within(case, abilities)}.values())
+    return cases, [case for case in chosen if not _within(case, abilities)]
 
 
 def _run_bank(
@@ -167,12 +167,19 @@ def _within(case: Case, abilities: dict[str, Any]) -> bool:
         return False
     if "constant" in case.graph.operations and not abilities["constants"]:
         return False
-    return abilities["whole_graph"] or (case.way in ("once", "rebuilt") and not case.wanted)
+    return abilities["whole_graph"] or _is_whole(case)
+
+
+def _is_whole(case: Case) -> bool:
+    """Tell whether a case asks for nothing but derivatives of the output, as `grad(f)` does."""
+    return case.way in ("once", "rebuilt") and not case.wanted
 
 
 def _run_case(runner: Runner, case: Case, depth: int) -> Iterator[CaseRun]:
     for mode in runner.abilities["modes"]:
         if runner.abilities["shape"] == "dual" and case.way == "interior":
+            continue
+        if mode == "reverse" and runner.abilities.get("driver") and not _is_whole(case):
             continue
         for script in case.scripts(mode):
             steps: Any = depth if case.length else case.graph.steps

@@ -17,6 +17,7 @@ from simpleautodiff.learn.grading.answers import answer
 from simpleautodiff.learn.grading.bank import Case
 from simpleautodiff.learn.grading.diagnosis import CaseRun
 from simpleautodiff.learn.grading.mistakes import LIMIT, Mistake
+from simpleautodiff.learn.grading.report_page import write_page
 from simpleautodiff.learn.graphs import Graph, write_step
 from simpleautodiff.program.formula import parse
 
@@ -79,6 +80,13 @@ class Report:
 
     def __str__(self) -> str:
         return write_text(self)
+
+    def __repr__(self) -> str:
+        found = ", ".join(self.mistakes) or "nothing is wrong"
+        return f"<Report on {self.name}: {found}; print it for the diagnosis>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": str(self)}
 
     def to(self, format: str) -> str:
         """Write the report as "text", "json", "junit" or "html"."""
@@ -335,22 +343,10 @@ def write_junit(report: Report) -> str:
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
 
 
-REPORT_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem;
-       color-scheme: light dark; }
-table { border-collapse: collapse; } td, th { padding: 0.15rem 0.8rem; text-align: right; }
-tr.wrong { background: #f8d0d0; color: #600; } svg { max-width: 100%; }
-@media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd; } }
-"""
-
-
 def write_html(report: Report) -> str:
     """Write the report as one page that needs nothing else."""
     right = sum(report.cases.values())
-    parts = [
-        f"<h1>{html.escape(report.name)}</h1>",
-        f"<p>{right} of {len(report.cases)} graphs are right.</p>",
-    ]
+    parts = [f"<p>{right} of {len(report.cases)} graphs are right.</p>"]
     for finding in report.findings:
         parts.append(f"<h2>{html.escape(write_title(finding))}</h2>")
         parts += [f"<p>{_html_text(text)}</p>" for text in _paragraphs(finding)]
@@ -362,11 +358,7 @@ def write_html(report: Report) -> str:
         parts.append(f"<p>{html.escape(write_rest(report))}</p>")
         parts.append(_html_table(report.unexplained[0]))
     parts.append(f"<p>{html.escape(write_end(report))}</p>")
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>'
-        f"{html.escape(report.name)}</title><style>{REPORT_STYLE}</style></head><body>"
-        f"{''.join(parts)}</body></html>"
-    )
+    return write_page(report.name, "\n".join(parts))
 
 
 def _html_text(text: str) -> str:
@@ -384,4 +376,5 @@ def _html_table(run: CaseRun) -> str:
         + "</tr>"
         for name, step, mine, yours, wrong in rows
     )
-    return f"<table><tr><th></th><th></th><th>right</th><th>yours</th></tr>{body}</table>"
+    heads = "".join(f"<th>{head}</th>" for head in ("", "", "right", "yours"))
+    return f"<table class=numbers><tr>{heads}</tr>{body}</table>"

@@ -17,8 +17,11 @@ DERIVATIVE_NAMES = (
     *("grad", "partial_derivative", "derivative", "adjoint", "bar", "dot", "gradient", "deriv"),
     *("der", "d", "tangent", "dual", "eps", "dx", "dv", "df", "b", "grad_value", "_grad", "prime"),
 )
-BACKWARD_NAMES = ("backward", "reverse", "backprop", "backpropagate", "reverse_mode", "back")
-FORWARD_NAMES = ("forward", "forward_mode", "forward_sweep")
+BACKWARD_NAMES = (
+    *("backward", "reverse", "backprop", "backpropagate", "reverse_mode", "back"),
+    *("backward_pass", "reverse_sweep", "get_gradients", "compute_gradients", "gradients"),
+)
+FORWARD_NAMES = ("forward", "forward_mode", "forward_sweep", "forward_pass")
 GRADIENT_NAMES = (
     "grad",
     "gradient",

@@ -20,7 +20,7 @@ FORBIDDEN = (  # events of the interpreter that learners' engines have no use fo
     *("os.spawn", "subprocess.Popen", "socket.", "pty.", "signal.pthread_kill", "os.remove"),
     *("os.rename", "os.rmdir", "os.mkdir", "os.truncate", "os.link", "os.symlink", "os.chmod"),
     *("os.chown", "shutil.", "sys.addaudithook", "ctypes.call_function", "ctypes.dlsym"),
-    *("ctypes.string_at", "ctypes.cdata", "os.putenv", "os.unsetenv", "os.chdir", "os.listdir"),
+    *("ctypes.string_at", "ctypes.cdata", "os.chdir"),
     *("os.scandir", "sqlite3.", "tempfile.", "urllib.", "http.", "ftplib.", "smtplib."),
     *("os.setxattr", "webbrowser."),
 )  # fmt: skip
@@ -108,6 +108,9 @@ def close_doors(allowed: str) -> None:
     def refuse(what: str) -> None:
         raise PermissionError(f"{what} is not allowed while an engine is graded")
 
+    def is_open(real: str) -> bool:
+        return real.startswith((*readable, os.devnull)) and not real.startswith((LIBRARY, "/proc"))
+
     def watch(event: str, args: tuple[Any, ...]) -> None:
         if event == "open":
             path, mode = args[0], args[1] or "r"
@@ -119,8 +122,11 @@ def close_doors(allowed: str) -> None:
             writes = any(c in str(mode) for c in "wax+") or flags & (os.O_WRONLY | os.O_RDWR)
             if writes and real != os.devnull:
                 refuse(f"writing {path}")
-            if real.startswith((LIBRARY, "/proc")) or not real.startswith((*readable, os.devnull)):
+            if not is_open(real):
                 refuse(f"reading {path}")
+        elif event == "os.listdir":  # which the import of a package, such as NumPy, does
+            if not is_open(realpath(fspath(args[0] or "."))):
+                refuse(event)
         elif event == "import":
             if args[0].partition(".")[0] in CLOSED_LIBRARIES:
                 refuse(f"import {args[0]}")
@@ -159,7 +165,8 @@ def main(path: str, shape: str, names: str, memory: str, seconds: str) -> None:
         answer({"abilities": engine.abilities()})
     except BaseException as error:  # SystemExit too: the learner's file may end itself
         kind = "" if isinstance(error, shapes.NoEngine) else f"{type(error).__name__}: "
-        answer({"refused": f"{kind}{error}"[:500]})
+        said = str(error) or ("more than is allowed" * isinstance(error, MemoryError))
+        answer({"refused": f"{kind}{said}".removesuffix(": ")[:500]})
         return
     for line in questions:
         case = json.loads(line)

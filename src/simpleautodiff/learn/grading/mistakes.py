@@ -33,6 +33,8 @@ def _mistakes(*rows: tuple[str, str, int, str]) -> dict[str, Mistake]:
 OPERATION_WORDS = {
     **{"add": "addition", "sub": "subtraction", "mul": "multiplication", "div": "division"},
     "functions": "function of one argument",
+    **{name: name for name in ("sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")},
+    **{"pow": "power", "neg": "negation"},
 }
 MISTAKES = _mistakes(
     # orders
@@ -81,10 +83,15 @@ MISTAKES = _mistakes(
     ("seed_is_value", "Your sweep begins with the value of the node instead of dy/dy = 1.",
      3, "reverse"),
     ("no_seed", "Your sweep never sets its seed dy/dy = 1, so everything is 0.", 3, "reverse"),
+    ("output_left_out", "The derivative of the output with respect to itself, dy/dy = 1, is not "
+     "among your results: where the output is an input, you answer 0.", 3, "reverse"),
     ("from_the_end", "Your sweep begins at the last node that was made, not at the one it was "
      "asked for.", 4, "reverse"),
     ("all_seeded", "All inputs have the seed 1 at once, so you find the sum of all partial "
      "derivatives. Seed the one input of this sweep with 1, the others with 0.", 1, "forward"),
+    ("constants_seeded", "A constant has the derivative 1, as if it were the input too: in 2 * x "
+     "the 2 is made a number whose derivative begins with 1. That of a constant is 0.", 2,
+     "make_node"),
     ("no_chain", "A function of one argument gives its own derivative, without multiplying by the "
      "one that comes in: the chain rule is missing.", 0, "forward"),
     ("no_adjoint", "A node passes its partials on as they are (p.grad += d). The chain rule "

@@ -43,7 +43,8 @@ WRONG_RULES: dict[str, tuple[str, dict[int, Callable[..., float]]]] = {
     "division_square": ("div", {1: lambda v, a, b: -a / b}),
     "floor_division": ("div", {VALUE: lambda a, b: a // b}),
     "power_exponent": ("pow", {0: lambda v, a, n: n * v}),
-    "power_factor": ("pow", {0: lambda v, a, n: a ** (n - 1) if n else 0}),
+    "power_factor": ("pow", {0: lambda v, a, n: a ** (n - 1)}),
+    "power_factor_but_0": ("pow", {0: lambda v, a, n: a ** (n - 1) if n else 0}),
     "negation_sign": ("neg", {0: lambda v, a: 1}),
     "sine_is_sine": ("sin", {0: lambda v, a: v}),
     "sine_sign": ("sin", {0: lambda v, a: -math.cos(a)}),
@@ -80,18 +81,25 @@ FLAGS = (  # what else can be wrong, in reverse mode, in forward mode, or in bui
         "equal_values",
     ),
     *("all_seeded", "product_of_derivatives", "reflected_sub", "reflected_div", "in_place_add"),
+    *("constants_seeded", "output_left_out"),
 )
+FUNCTIONS = ("sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")
 ASSIGNED = {  # = for += in one operation alone, and which operations that is
     **{f"overwritten_in_{operation}": (operation,) for operation in ("sub", "mul", "div")},
     "overwritten_in_add": ("add", "iadd"),
     "overwritten_in_functions": tuple(op for op, (_, rules) in RULES.items() if len(rules) == 1),
+    **{f"overwritten_in_{operation}": (operation,) for operation in ("pow", "neg", *FUNCTIONS)},
 }
 VARIANTS = {  # the same misconception, written in another way, with other numbers
     "overwritten_by_last": "overwritten",
     "constants_shift_all": "constants_shift",
+    "power_factor_but_0": "power_factor",
+    "no_chain_in_functions": "no_chain",
 }
-STYLES = ("search", "tape", "dual", "set")
-FAULTS = (*FLAGS, *ASSIGNED, *VARIANTS, *WRONG_RULES)
+
+STYLES = ("search", "tape", "dual", "stack", "set")
+COMPOSED, APART = "composed", "constants apart"  # ways to write operations that are no faults
+FAULTS = tuple(dict.fromkeys((*FLAGS, *ASSIGNED, *VARIANTS, *WRONG_RULES)))
 
 
 class ModelNode:
@@ -102,6 +110,7 @@ class ModelNode:
         self.parents: list[ModelNode] = []
         self.partials: list[float] = []
         self.children: list[ModelNode] = []
+        self.of_constants: list[float] = []  # partials with respect to constants
 
 
 class EqualNode(ModelNode):
@@ -150,8 +159,11 @@ class Model:
         if len(args) == 2 and not isinstance(args[0], ModelNode):
             swap = {"sub": "reflected_sub", "div": "reflected_div"}.get(operation, "")
             args = args[::-1] if swap and self.has(swap) else args
+        if self.has(COMPOSED) and operation in ("sub", "div", "neg"):
+            return self.compose(operation, args)
         values = [arg.value if isinstance(arg, ModelNode) else arg for arg in args]
-        compute, rules = self.rules[operation]
+        apart = self.has(APART) and not all(isinstance(arg, ModelNode) for arg in args)
+        compute, rules = (RULES if apart and operation != "pow" else self.rules)[operation]
         value = compute(*values)
         if operation == "iadd" and self.has("in_place_add") and isinstance(args[0], ModelNode):
             args[0].value = value  # the old node with a new number: nothing is recorded
@@ -163,6 +175,7 @@ class Model:
         kept = [p for p, mine in zip(partials, is_node, strict=True) if mine]
         parents = [arg for arg in args if isinstance(arg, ModelNode)]
         node.parents += parents
+        node.of_constants = [p for p, mine in zip(partials, is_node, strict=True) if not mine]
         swapped = operation in ("add", "mul") and self.has(
             "constants_shift"
         )  # by __rmul__ = __mul__
@@ -171,6 +184,15 @@ class Model:
         for parent in parents:
             parent.children.append(node)
         return node
+
+    def compose(self, operation: str, args: Sequence[ModelNode | float]) -> ModelNode:
+        """Do an operation by others: a - b as a + b * -1, a / b as a * b**-1, -a as a * -1."""
+        *first, last = args
+        if operation == "div":
+            power = self.apply("pow", [last, -1]) if isinstance(last, ModelNode) else last**-1
+            return self.apply("mul", [*first, power])
+        turned = self.apply("mul", [last, -1]) if isinstance(last, ModelNode) else -last
+        return self.apply("add", [*first, turned]) if first else turned  # type: ignore[return-value]
 
     def build(self, graph: Graph, held: dict[str, ModelNode]) -> dict[str, Any]:
         """Build a graph on some inputs."""
@@ -224,7 +246,7 @@ class Model:
         """Return neighbours in the order in which a search meets them: in a set it is any."""
         turns = self.turned and self.turned >> self.made.index(node) & 1
         met = list(dict.fromkeys(others)) if self.style == "set" else others
-        return met[::-1] if turns else met
+        return met[::-1] if turns or self.style == "stack" else met
 
     # Sweeps. --------------------------------------------------------------------------------------
 
@@ -249,12 +271,19 @@ class Model:
         if self.has("dead_children"):
             return self.when_children_are_done(start, bar)
         for node in self.order(start, lambda node: node.parents):
-            if self.style in ("search", "set") or node in bar:
+            if self.style in ("search", "set", "stack") or node in bar:
                 self.pass_back(node, bar)
+        if self.has("output_left_out"):
+            bar[start] -= seed
+        if self.has("all_seeded"):  # of a function grad(f) that runs forward mode
+            inputs = [node for node in self.made if not node.operation]
+            bar |= dict.fromkeys(inputs, sum(bar.get(node, 0.0) for node in inputs))
         return bar
 
     def multiplies(self, node: ModelNode) -> bool:
         """Tell whether the partials of a node are multiplied by the derivative that comes in."""
+        if self.has("no_chain_in_functions") and node.operation in FUNCTIONS:
+            return False
         return not (self.has("no_adjoint") or (self.has("no_chain") and len(node.parents) == 1))
 
     def pass_back(self, node: ModelNode, bar: dict[ModelNode, float]) -> None:
@@ -311,14 +340,16 @@ class Model:
         terms = []
         for parent, partial in self.edges(node):
             terms.append(partial * dot.get(parent, 0.0) if self.multiplies(node) else partial)
-        if self.has("product_of_derivatives") and node.operation == "mul" and len(terms) == 2:
-            return math.prod(dot.get(parent, 0.0) for parent in node.parents)
+        if self.has("product_of_derivatives") and node.operation == "mul":
+            factors = [dot.get(parent, 0.0) for parent in node.parents]
+            if len(factors) == 2 or not self.has(APART):
+                return math.prod(factors) if len(factors) == 2 else 0.0
         if self.has("overwritten"):
             reached = [t for t, (p, _) in zip(terms, self.edges(node), strict=True) if p in dot]
             return reached[-1] if reached else 0.0
         if self.has("overwritten_by_last"):
             return terms[-1] if terms else 0.0
-        return sum(terms)
+        return sum(terms) + (sum(node.of_constants) if self.has("constants_seeded") else 0.0)
 
 
 def predict(
@@ -330,9 +361,10 @@ def predict(
 ) -> Any:
     """Return the values and the sweeps of an engine with these faults, or None if it fails.
 
-    `style` is one of `STYLES`: an order found by a search, along parents in a list or in a set; the
-    tape; or dual numbers, which compute every tangent. `turned` has a bit for each
-    node whose parents are met the other way round.
+    `style` is one of `STYLES`: an order found by a search, along parents in a list, from its end
+    ("stack") or in a set; the tape; or dual numbers, which compute every tangent. Among the faults
+    may be `COMPOSED` or `APART`, by which operations are written otherwise. `turned` has a bit for
+    each node whose parents are met the other way round.
 
     Examples
     --------

@@ -21,7 +21,8 @@ def run_case(engine: LearnerEngine, case: dict[str, Any]) -> dict[str, Any]:
         return run_grad(engine, case)
     if engine.shape == "dual":
         assert isinstance(engine, DualEngine)
-        return run_dual(engine, case)
+        asked = any(action == "reverse" for action, *_ in case["script"])
+        return run_grad(engine.driver, case) if engine.driver and asked else run_dual(engine, case)
     engine.start()
     held = {name: engine.make(value) for name, value in case["inputs"]}
     inputs = list(held.values())

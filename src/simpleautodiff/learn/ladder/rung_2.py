@@ -126,7 +126,7 @@ def topological_order(root: Node) -> list[Node]:
     ordering: list[Node] = []
     visited = {root}
     stack: list[tuple[Node, Iterator[Node]]] = [(root, iter(root.child_nodes))]
-    while stack:  # the paper's search, with a stack of its own in place of Python's
+    while stack:  # the paper's search, with a stack of its own instead of Python's
         node, children = stack[-1]
         for child in children:
             if child not in visited:

@@ -126,7 +126,7 @@ def depth_first(start: Node, neighbours: Callable[[Node], Iterable[Node]]) -> li
     ordering: list[Node] = []
     visited = {start}
     stack: list[tuple[Node, Iterator[Node]]] = [(start, iter(neighbours(start)))]
-    while stack:  # the paper's search, with a stack of its own in place of Python's
+    while stack:  # the paper's search, with a stack of its own instead of Python's
         node, others = stack[-1]
         for other in others:
             if other not in visited:

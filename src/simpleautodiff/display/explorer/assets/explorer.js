@@ -18,6 +18,8 @@ function explorer(root, doc, options = {}) {
   const original = Object.fromEntries(doc.inputs.map((i) => [i, isArray(doc.nodes[i].value) ? {} : doc.nodes[i].value]));
   let timer = 0, restoring = false;
   const part = skeleton(root, doc);
+  const longest = Math.max(...doc.nodes.map(({ name }) => name.length));
+  root.style.setProperty("--name", `${10 * Math.min(longest, 12)}px`);
   const now = () => ({ model, fold, steps, single, here });
   const write = writer(doc, now);
   const graph = stage(root, part, doc, now, write);

@@ -123,7 +123,19 @@ function kindOf(doc, box) {
   return doc.nodes[i].op ? (doc.outputs.includes(i) ? "output" : "") : "input";
 }
 
-const LETTER = 10; // pixels of a letter of a name
+// Pixels of a name, whose last digits are a subscript.
+const letterWidth = (letter) => (/[mwMW…]/.test(letter) ? 15.5 : /[A-Z_]/.test(letter) ? 12 : /[ijlrtf[\]().]/.test(letter) ? 8 : 10);
+function nameWidth(name) {
+  const digits = name.match(/\d*$/)[0].length;
+  return [...name.slice(0, name.length - digits)].reduce((sum, letter) => sum + letterWidth(letter), 7 * digits);
+}
+
+// A name, or as much of it as there is room for.
+function fitName(name, room) {
+  let most = name.length;
+  while (most > 2 && nameWidth(clipped(name, most)) > room) most -= 1;
+  return clipped(name, most);
+}
 
 // The name, which for a result is "y = v5", and the operation, as far as there is room.
 function nodeHeads(doc, box, place) {
@@ -132,12 +144,13 @@ function nodeHeads(doc, box, place) {
   const name = place("name", 8, 18);
   const before = result && result !== node.name ? 9 * result.length + 28 : 0;
   if (before) name.append(...nameSvg(result), make("tspan", {}, " = "));
-  const own = clipped(node.name, Math.floor((doc.box[0] - 16 - before) / LETTER));
+  const own = fitName(node.name, doc.box[0] - 16 - before);
   name.append(...nameSvg(own));
-  const used = 9 + 7 * (own.length - 1) + before;
+  const used = nameWidth(own) + before;
   const room = Math.floor((doc.box[0] - 20 - used) / 6.6);
   const operator = node.op ?? "input";
-  return [name, place("operator", doc.box[0] - 8, 17, room > 3 || room >= operator.length ? clipped(operator, room) : "")];
+  const fits = room >= operator.length || (node.op && room > 3);
+  return [name, place("operator", doc.box[0] - 8, 17, fits ? clipped(operator, room) : "")];
 }
 
 // A folded box has the name of its function, loop or line, and how much is in it.

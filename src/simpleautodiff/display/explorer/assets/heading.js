@@ -1,7 +1,7 @@
 // The heading: the formula as it is written on paper, and the names of the results.
 
 const MATHML = "http://www.w3.org/1998/Math/MathML";
-const GREEK = { alpha: "α", beta: "β", gamma: "γ", delta: "δ", epsilon: "ε", theta: "θ", lambda: "λ", mu: "μ", pi: "π", sigma: "σ", tau: "τ", phi: "φ", omega: "ω" };
+const GREEK = { pi: "π" }; // other names are as they are in the graph and the table
 
 // The results are called y, or the next letter that no input begins with; several are y1, y2, ...
 function resultNames(doc) {
@@ -118,7 +118,7 @@ function heading(doc, write) {
   return [mathml("math", { alttext: `${names.map(([, name]) => name).join(", ")} = ${text.replace("dots", "…")}` }, sides)];
 }
 
-const NO_DERIVATIVE = ": it has no derivative here, only the numbers that the rules compute";
+const NO_DERIVATIVE = ": no derivative here"; // short: what is beside it stays where it is
 
 // "y = v5", and its number as soon as it is known; a nan has no derivative.
 function resultLine(doc, model, has) {

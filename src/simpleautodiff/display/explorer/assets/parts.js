@@ -25,7 +25,7 @@ function skeleton(root, doc) {
   const part = {
     title: make("h1"),
     result: make("p", { class: "outcome" }),
-    theme: button("Light or dark", "theme", "plain"),
+    theme: button("Light or dark", "theme", "plain theme"),
     tabs: make("div", { role: "tablist", "aria-label": "Phase" }),
     choose: make("select", { "aria-label": "Sweep" }),
     canvas: make("div", { class: "canvas", tabindex: 0, role: "region", "aria-label": "Graph" }),
@@ -92,7 +92,7 @@ function note(doc, fold) {
     ? `${doc.nodes.length.toLocaleString("en")} nodes; ${total} of them are folded into ${folded.length === 1 ? "one box" : `${folded.length} boxes`}.`
     : `${doc.nodes.length.toLocaleString("en")} nodes, all unfolded.`;
   const many = folded.length && doc.nodes.length > MOST_UNFOLDED ? "Too many to draw them all: press a box, or go to a node" : "";
-  return make("span", { class: "note", title: many }, text);
+  return make("span", { class: "note", title: many || text }, text);
 }
 
 function sourceLines(list, doc) {
