@@ -65,18 +65,26 @@ class _Arranging:
         """
         same: dict[int, Ref] = {}
         fixed = {number: Ref(number) for number in range(self.recorded.inputs)}
-        known: dict[Any, Ref] = {}  # what each line that needs only the arguments is, and the first
+        rough: dict[Any, int] = {}  # the first line that does the same to the same lines
+        known: dict[Any, Ref] = {}  # what lines are that are not the only such one, and the first
         is_fixed = fixed.__contains__
+
+        def describe(number: int) -> Any:
+            _, args, kwargs, *_ = self.lines[number]
+            return argument_key(with_values((args, kwargs), fixed))
+
         for number in range(self.recorded.inputs, len(self.lines)):
             refs = self.refs[number]
             if refs and self.stays[number] and all(map(is_fixed, refs)):
-                what, args, kwargs, *_ = self.lines[number]
-                key: Any = what, *[fixed[place] for place in refs]
-                if kwargs or len(refs) < len(args) or not all([type(x) is Ref for x in args]):
-                    key = what, argument_key(with_values((args, kwargs), fixed))
-                fixed[number] = first = known.setdefault(key, Ref(number))
+                key = (self.lines[number][0], *[fixed[place] for place in refs])
+                first = rough.setdefault(key, number)
+                if first != number:  # most lines are not compared in full
+                    if fixed[first] == first:
+                        known.setdefault((key, describe(first)), fixed[first])
+                    first = known.setdefault((key, describe(number)), Ref(number))
+                fixed[number] = Ref(first)
                 if first != number:
-                    same[number], self.stays[number] = first, False
+                    same[number], self.stays[number] = fixed[number], False
         if same:
             self.refs = [[same.get(place, place) for place in refs] for refs in self.refs]
         return same
