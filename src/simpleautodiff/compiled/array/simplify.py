@@ -141,13 +141,14 @@ class _Cleaner:
         return x, part.args[0], index
 
     def _factor_out(self, line: Line) -> Any:
-        """Take a sign, or a common factor of all terms, out of the sum of an array."""
-        if line.name not in ("sum", "sum_to") or line.shape or type(line.args[0]) is not Ref:
+        """Take a sign out of the sum of an array, or a common factor of all terms."""
+        if line.name not in ("sum", "sum_to") or type(line.args[0]) is not Ref:
             return None
         terms = self.lines[line.args[0]]
-        if terms.name == "neg":
-            return self._place(line._replace(what=terms.what, args=(self._sum(terms.args[0]),)))
-        for k in (0, 1) if terms.name == "mul" else ():
+        if terms.name == "neg" and terms.dtype == line.dtype:
+            total = self._place(line._replace(args=(terms.args[0], *line.args[1:])))
+            return self._place(line._replace(what=terms.what, args=(total,)))
+        for k in (0, 1) if terms.name == "mul" and not line.shape else ():
             factor, other = self._single(terms.args[k]), terms.args[1 - k]
             if factor is not None and type(other) is Ref:
                 of = self.lines[other]
