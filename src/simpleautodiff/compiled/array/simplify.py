@@ -323,8 +323,8 @@ def argument_key(tree: Any) -> Any:
 def find_needed(program: RecordedProgram, refs: Sequence[Sequence[int]]) -> list[bool]:
     """Tell which lines results, guards or other lines need; `refs` are the needs of each line."""
     needed = [number < program.inputs for number in range(len(refs))]
-    for place in places([*program.outputs, *[guard.place for guard in program.guards]]):
-        needed[place] = True
+    for end in places([*program.outputs, *[guard.place for guard in program.guards]]):
+        needed[end] = True
     for number in range(len(refs) - 1, -1, -1):
         if needed[number]:
             for place in refs[number]:
