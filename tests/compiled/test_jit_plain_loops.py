@@ -279,6 +279,47 @@ def test_a_limit_that_python_counts_is_kept():
     assert paths_of(jitted).looped is not None
 
 
+def test_what_is_after_else_is_done_if_nothing_has_broken_off():
+    def f(x):
+        v = x
+        while v < 100.0:
+            v = v * 1.5 + 0.1
+            if abs(v - 20.0) < 2.0:
+                break
+        else:
+            v = v / 2 + x
+            extra = 3.0 * x
+            v = v + extra
+        return v * x
+
+    jitted = ad.jit(ad.value_and_grad(f), tier="optimised")
+    for x in (1.0, 2.0, 0.3, 0.1, 50.0, 0.02, 7.0, 0.004, 1e-3):
+        agree(jitted(x), ad.value_and_grad(f)(x), rtol=1e-13)
+    assert paths_of(jitted).looped is not None
+
+
+def test_a_break_after_else_leaves_the_outer_loop():
+    def f(x):
+        total, v = 0.0, x
+        while total < 50.0:
+            v = v * 1.2
+            for k in range(3):
+                if v * k > 6.0:
+                    total = total + v
+                    break
+            else:
+                total = total + 0.5
+                if v > 1e3:
+                    break
+                continue
+            total = total + 0.1 * x
+        return total + v
+
+    jitted = ad.jit(ad.value_and_grad(f), tier="optimised")
+    for x in (1.0, 0.5, 2.0, 0.1, 3.0, 0.01, -1.0, 0.7):
+        agree(jitted(x), ad.value_and_grad(f)(x), rtol=1e-13)
+
+
 def test_what_is_raised_inside_is_raised():
     def f(x):
         k = 0

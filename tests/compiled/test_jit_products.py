@@ -71,12 +71,45 @@ def test_einsum_of_stacks(subscripts, seed):
         lambda a, b: np.sum(a[:, :, :, None] * b[:, None], axis=(0, 2)),
         lambda a, b: np.sum((a @ b) * (a @ b)),
         lambda a, b: np.sum(a[0][:, :, None] * b[0][None], axis=1, keepdims=True),
+        lambda a, b: np.sum(-(a @ b), axis=1),
+        lambda a, b: np.sum(-np.einsum("bij,bjk->ibk", a, b), axis=0, keepdims=True),
+        lambda a, b: np.sum(-a, axis=(0, 2)) * np.sum(-b[0, :20], axis=1),
     ],
 )
 def test_sums_of_products_are_merged(f):
     a, b = draw((6, 20, 30)), draw((6, 30, 9), 1)
     assert not uses(agree(f, a, b, rtol=1e-10, atol=1e-11), "NumPy")
     agree(ad.grad(lambda p: np.sum(f(*p) ** 2)), (a, b), rtol=1e-9, atol=1e-8)
+
+
+def test_a_sum_over_an_axis_of_one_factor_comes_before_the_product():
+    """The adjoint of the means m of x - m is the sum over all x of a product with one matrix."""
+
+    def f(p, x):
+        return np.sum(np.einsum("kij,nkj->nki", p[0], x[:, None, :] - p[1]) ** 2)
+
+    p, x = (draw((5, 12, 12)), draw((5, 12), 1)), draw((70, 12), 2)
+    program = agree(ad.grad(f), p, x, rtol=1e-10, atol=1e-10)
+    assert uses(program, "BLAS") == 2  # the product itself, and the adjoint of the matrices
+    with jax.enable_x64(True):
+        einsum = jax.numpy.einsum
+        expected = jax.grad(
+            lambda p: jax.numpy.sum(einsum("kij,nkj->nki", p[0], x[:, None, :] - p[1]) ** 2)
+        )(p)
+    for own, other in zip(program.run([*p, x])[1], expected, strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-11)
+
+
+@pytest.mark.parametrize("shapes", [((4, 1, 6), (4, 5)), ((4, 1), (4, 5, 6)), ((1, 5), (3, 5, 2))])
+@pytest.mark.parametrize("subscripts", ["abc,ad->d", "ab,abc->a", "ab,cbd->ad", "ab,abc->"])
+def test_letters_of_one_factor_are_summed_first_whatever_their_lengths(subscripts, shapes):
+    random, sizes = np.random.default_rng(3), {}
+    terms = subscripts.split("->")[0].split(",")
+    for term, shape in zip(terms, shapes, strict=True):
+        sizes.update(zip(term, shape, strict=False))
+    a, b = (random.normal(size=[sizes.get(c, 3) for c in term]) for term in terms)
+    agree(lambda a, b: np.einsum(subscripts, a, b), a, b, rtol=1e-11, atol=1e-12)
+    agree(ad.grad(lambda p: np.sum(np.einsum(subscripts, *p) ** 2)), (a, b), rtol=1e-10, atol=1e-10)
 
 
 def test_a_shared_factor_makes_one_product_forward_and_back():

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.compiled.array.simplify import clean
+from simpleautodiff.compiled.array.simplify import clean, compute, without_dead
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
-from simpleautodiff.compiled.rolled.late_views import FAR, take_views_late
+from simpleautodiff.compiled.rolled.arrange import FAR, arrange
 from simpleautodiff.compiled.rolled.limits import ROLLING
-from simpleautodiff.compiled.rolled.shared_lines import share_lines
 
 
 @pytest.fixture(autouse=True)
@@ -95,10 +94,34 @@ def test_parts_are_taken_again_where_they_are_used():
             y = np.sin(y)
         return y[1:] * part
 
-    late = take_views_late(record(f, np.ones(5)))
+    late = arrange(record(f, np.ones(5)))
     assert names(late)[-3:] == ["getitem", "getitem", "mul"]
-    few = take_views_late(record(lambda x: np.sin(x[1:]) * x[1:], np.ones(5)))
+    few = arrange(record(lambda x: np.sin(x[1:]) * x[:-1], np.ones(5)))
     assert names(few).count("getitem") == 2
+
+
+def test_views_of_views_and_results_that_are_views_stay():
+    def f(x):
+        part = x[1:]
+        inner, y = part[::2], np.sin(part)
+        for _ in range(FAR):
+            y = np.cos(y)
+        return y[::2] * inner + x[::2]
+
+    x = np.linspace(0.2, 0.9, 6)
+    late = arrange(record(f, x))
+    values = [x]
+    for line in late.lines[1:]:
+        values.append(compute(line, values))
+    np.testing.assert_array_equal(values[late.outputs[0]], f(x))
+
+
+def test_lines_that_nothing_needs_are_dropped():
+    def f(x):
+        np.exp(x)
+        return np.sin(x)
+
+    assert names(arrange(record(f, np.ones(3)))) == ["input", "sin"]
 
 
 def test_parts_of_what_is_written_to_later_stay_where_they_are():
@@ -111,7 +134,7 @@ def test_parts_of_what_is_written_to_later_stay_where_they_are():
         return np.sum(y) + z[1:] * part
 
     recorded = record(f, np.ones(5))
-    assert names(take_views_late(recorded)).count("getitem") == names(recorded).count("getitem")
+    assert names(arrange(recorded)) == names(without_dead(recorded))
 
 
 def test_what_needs_the_arguments_alone_is_computed_once():
@@ -121,7 +144,7 @@ def test_what_needs_the_arguments_alone_is_computed_once():
             y = np.exp(-y) * np.exp(x) + np.zeros(3)
         return y
 
-    assert names(share_lines(record(f, np.ones(3)))).count("exp") == 1 + 5
+    assert names(arrange(record(f, np.ones(3)))).count("exp") == 1 + 5
 
 
 def test_adjoints_go_back_through_sums_in_place_as_they_are():

@@ -39,6 +39,8 @@ def _loop(
     plan: LoopSchedule, terms: list[str], output: str, operands: list[Any], line: Line
 ) -> Line | None:
     """Return a sum over the product of all factors, unless it has too many terms."""
+    if not plan.alone and not plan.exact:
+        operands = _sum_first(plan, terms, output, operands)
     sizes = _sizes(plan, terms, operands)
     largest = max([math.prod(_shape(plan, x)) for x in operands] + [math.prod(line.shape)])
     if math.prod(sizes.values()) > FEW * largest and not plan.alone:
@@ -126,10 +128,7 @@ def _product(
     products of large matrices are returned.
     """
     sizes = _sizes(plan, terms, operands)
-    own = [
-        [x for x, n in zip(term, _shape(plan, operand), strict=True) if n > 1]
-        for term, operand in zip(terms, operands, strict=True)
-    ]
+    own = _find_letters(plan, terms, operands)
     result = [x for x in output if sizes[x] > 1]
     if result and result[-1] in own[0] and result[-1] not in own[1]:
         terms, operands, own = terms[::-1], operands[::-1], own[::-1]
@@ -141,10 +140,7 @@ def _product(
     if not inner or not _is_for_blas(plan, bool(batch) or matrices, *large):
         return None
     if not plan.alone:
-        operands = [
-            _sum_over(plan, x, term, [c for c in axes if c not in both + result])
-            for x, term, axes in zip(operands, terms, own, strict=True)
-        ]
+        operands = _sum_first(plan, terms, output, operands)
     elif set(own[0] + own[1]) - set(both + result):
         return None
     stack = [[x] for x in batch]
@@ -170,6 +166,25 @@ def _is_for_blas(plan: LoopSchedule, many: bool, rows: int, terms: int, columns:
     if plan.alone or not many:
         return not many
     return min(rows, columns) > 1 and terms > SHORT_SUM and rows * terms * columns > SMALL
+
+
+def _sum_first(plan: LoopSchedule, terms: list[str], output: str, operands: list[Any]) -> list[Any]:
+    """Return the factors, summed over the letters that neither another one nor the result has."""
+    own = _find_letters(plan, terms, operands)
+    made = []
+    for k, letters in enumerate(own):
+        others = {*output, *[letter for other in own[:k] + own[k + 1 :] for letter in other]}
+        alone = [letter for letter in letters if letter not in others]
+        made.append(_sum_over(plan, operands[k], terms[k], alone))
+    return made
+
+
+def _find_letters(plan: LoopSchedule, terms: list[str], operands: list[Any]) -> list[list[str]]:
+    """Return the letters of each factor whose axes are longer than 1."""
+    return [
+        [x for x, n in zip(term, _shape(plan, operand), strict=True) if n > 1]
+        for term, operand in zip(terms, operands, strict=True)
+    ]
 
 
 def _sum_over(plan: LoopSchedule, x: Any, term: str, letters: list[str]) -> Any:

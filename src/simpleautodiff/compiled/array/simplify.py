@@ -9,7 +9,7 @@ taken out of it, unless every bit counts: it may change the last bits.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 
 _LARGE = float(np.finfo(np.float32).max)
+_PLAIN = {Ref, int, bool, str, type(None)}  # kinds of arguments that are compared as they are
 _KEYED = 4096  # elements up to which arrays are compared by value
 
 
@@ -140,13 +141,14 @@ class _Cleaner:
         return x, part.args[0], index
 
     def _factor_out(self, line: Line) -> Any:
-        """Take a sign, or a common factor of all terms, out of the sum of an array."""
-        if line.name not in ("sum", "sum_to") or line.shape or type(line.args[0]) is not Ref:
+        """Take a sign out of the sum of an array, or a common factor of all terms."""
+        if line.name not in ("sum", "sum_to") or type(line.args[0]) is not Ref:
             return None
         terms = self.lines[line.args[0]]
-        if terms.name == "neg":
-            return self._place(line._replace(what=terms.what, args=(self._sum(terms.args[0]),)))
-        for k in (0, 1) if terms.name == "mul" else ():
+        if terms.name == "neg" and terms.dtype == line.dtype:
+            total = self._place(line._replace(args=(terms.args[0], *line.args[1:])))
+            return self._place(line._replace(what=terms.what, args=(total,)))
+        for k in (0, 1) if terms.name == "mul" and not line.shape else ():
             factor, other = self._single(terms.args[k]), terms.args[1 - k]
             if factor is not None and type(other) is Ref:
                 of = self.lines[other]
@@ -303,6 +305,8 @@ def _is_all(arg: Any, number: float) -> bool:
 def argument_key(tree: Any) -> Any:
     """Return a key that is equal for equal arguments: 2 and 2.0, and 0.0 and -0.0, differ."""
     kind = type(tree)
+    if kind in _PLAIN:
+        return kind, tree
     if kind is tuple or kind is list:
         return kind, tuple([argument_key(part) for part in tree])
     if kind is dict:
@@ -311,23 +315,27 @@ def argument_key(tree: Any) -> Any:
         return slice, argument_key((tree.start, tree.stop, tree.step))
     if kind is float:
         return float, struct.pack("d", tree)
-    if kind is Ref or kind in (int, bool, str, type(None)):
-        return kind, tree
     if isinstance(tree, (np.ndarray, np.generic)) and tree.size <= _KEYED:
         return tree.dtype.str, tree.shape, tree.tobytes()
     return id(tree)  # the program keeps it alive, so that the id is unique
 
 
+def find_needed(program: RecordedProgram, refs: Sequence[Sequence[int]]) -> list[bool]:
+    """Tell which lines results, guards or other lines need; `refs` are the needs of each line."""
+    needed = [number < program.inputs for number in range(len(refs))]
+    for end in places([*program.outputs, *[guard.place for guard in program.guards]]):
+        needed[end] = True
+    for number in range(len(refs) - 1, -1, -1):
+        if needed[number]:
+            for place in refs[number]:
+                needed[place] = True
+    return needed
+
+
 def without_dead(program: RecordedProgram) -> RecordedProgram:
     """Return a program without the lines that neither results nor guards need."""
     lines = program.lines
-    needed = [number < program.inputs for number in range(len(lines))]
-    for place in places([*program.outputs, *[guard.place for guard in program.guards]]):
-        needed[place] = True
-    for number in range(len(lines) - 1, -1, -1):
-        if needed[number]:
-            for place in lines[number].needs():
-                needed[place] = True
+    needed = find_needed(program, [line.needs() for line in lines])
     if all(needed):
         return program
     of: dict[int, Any] = {}

@@ -107,8 +107,11 @@ class _LoopRewriter:
 
     def _is_wanted(self, loop: ast.While | ast.For) -> bool:
         """Tell whether a loop is around one of the lines, and can be rewritten."""
-        around = any(loop.lineno <= line <= (loop.end_lineno or 0) for line in self.lines)
-        if not around or loop.orelse or not all(map(_can_repeat, walk_scope(loop))):
+        end = loop.body[-1].end_lineno or 0
+        if not any(loop.lineno <= line <= end for line in self.lines):
+            return False
+        repeated = [part for part in ast.iter_child_nodes(loop) if part not in loop.orelse]
+        if not all(_can_repeat(node) for part in repeated for node in walk_scope(part)):
             return False
         return not find_stored(loop).names & find_shared(self.definition)
 
@@ -117,7 +120,8 @@ class _LoopRewriter:
         number = self.count
         exits = _Exits()
         body = [exits.visit(statement) for statement in loop.body]
-        after = exits.after(f"<exit {number}>")
+        after = exits.after(f"<exit {number}>", loop.orelse)
+        loop.orelse = []
         if isinstance(loop, ast.For):
             body.insert(0, ast.Assign([loop.target], _load("<item>"), lineno=loop.lineno))
         names = find_carried(self.definition, loop, body, after)
@@ -154,16 +158,19 @@ class _Exits(ast.NodeTransformer):
         self._later: list[tuple[int, ast.stmt]] = []
         self._is_inside = False  # whether in a loop of the step
 
-    def after(self, name: str) -> list[ast.stmt]:
-        """Return the statements that leave the function, or raise, after the loop."""
+    def after(self, name: str, otherwise: list[ast.stmt]) -> list[ast.stmt]:
+        """Return what is done after the loop: it leaves the function, raises, or goes on.
+
+        `otherwise` is the block after `else`, for a loop that has ended by itself.
+        """
+        blocks = [(number, [statement]) for number, statement in self._later]
+        blocks += [(GO_ON, otherwise)] if otherwise else []
         return [
             ast.copy_location(
-                ast.If(
-                    ast.Compare(_load(name), [ast.Eq()], [ast.Constant(number)]), [statement], []
-                ),
-                statement,
+                ast.If(ast.Compare(_load(name), [ast.Eq()], [ast.Constant(number)]), block, []),
+                block[0],
             )
-            for number, statement in self._later
+            for number, block in blocks
         ]
 
     def visit(self, node: ast.AST) -> Any:
@@ -178,10 +185,13 @@ class _Exits(ast.NodeTransformer):
             is_break = isinstance(node, ast.Break)
             self.number = max(self.number, BREAK) if is_break else self.number
             return self._end(node, BREAK if is_break else GO_ON)
-        outside, self._is_inside = self._is_inside, self._is_inside or isinstance(node, _LOOPS)
-        made = self.generic_visit(node)
-        self._is_inside = outside
-        return made
+        if isinstance(node, _LOOPS):  # what is after `else` is not in the loop
+            outside, self._is_inside = self._is_inside, True
+            node.body = [self.visit(statement) for statement in node.body]
+            self._is_inside = outside
+            node.orelse = [self.visit(statement) for statement in node.orelse]
+            return node
+        return self.generic_visit(node)
 
     def _end(self, node: ast.AST, number: int) -> ast.AST:
         end = ast.Return()

@@ -102,7 +102,7 @@ class SymbolLevel(OpaqueLevel):
         symbol.shape = shape = getattr(value, "shape", ())
         symbol.dtype = dtype = _dtype(value)
         where = cite_line() if _is_seldom_compiled(what) else ""
-        self.lines.append(Line(what, args, kwargs, shape, dtype, where))
+        self.lines.append(_new_line(Line, (what, args, kwargs, shape, dtype, where)))
         return symbol
 
     def single(

@@ -32,8 +32,11 @@ class Line(NamedTuple):
 
     def needs(self) -> list[Ref]:
         """Return the indices of the lines that it refers to, in the order of its arguments."""
+        args = self[1]
+        if not self[2] and _DEEP.isdisjoint(map(type, args)):
+            return [arg for arg in args if type(arg) is Ref]
         found: list[Ref] = []
-        _collect(self.args, found)
+        _collect(args, found)
         if self.kwargs:
             _collect(self.kwargs, found)
         return found
@@ -106,6 +109,7 @@ def _collect(parts: Any, found: list[Ref]) -> None:
 
 
 _TREES = {tuple, list, dict}
+_DEEP = _TREES | {slice}
 _new_line: Any = tuple.__new__  # takes half the time of the named tuple's own
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.simplify import argument_key, without_dead
+from simpleautodiff.compiled.array.simplify import argument_key
 from simpleautodiff.compiled.array.view_accesses import (
     View,
     apply_view,
@@ -23,8 +23,8 @@ from simpleautodiff.compiled.recording.trace_program import (
     Ref,
     with_values,
 )
-from simpleautodiff.compiled.rolled.late_views import take_views_late
-from simpleautodiff.compiled.rolled.lines import INDEX, find_kinds, with_slices
+from simpleautodiff.compiled.rolled.arrange import arrange
+from simpleautodiff.compiled.rolled.lines import INDEX, find_kinds
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
     Call,
@@ -33,7 +33,6 @@ from simpleautodiff.compiled.rolled.rolled_program import (
     Move,
     RolledProgram,
 )
-from simpleautodiff.compiled.rolled.shared_lines import share_lines
 from simpleautodiff.compiled.rolled.stretches import Group, Stretches
 
 
@@ -52,8 +51,7 @@ def roll(recorded: RecordedProgram, precise: bool = False) -> RolledProgram:
     >>> [len(body.lines) - body.inputs for body in rolled.bodies], len(rolled.calls)
     ([24, 4], 85)
     """
-    recorded = without_dead(take_views_late(share_lines(without_dead(recorded))))
-    recorded = recorded._replace(lines=[with_slices(line) for line in recorded.lines])
+    recorded = arrange(recorded)
     rolling = _Rolling(Stretches(recorded, find_kinds(recorded.lines), precise))
     return RolledProgram(recorded, rolling.bodies, rolling.calls, rolling.views)
 
