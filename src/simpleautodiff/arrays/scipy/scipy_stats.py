@@ -171,7 +171,10 @@ def beta_prime_density(a: Any, b: Any, z: Any) -> Any:
 
 def _chi_density(z: Any, df: Any) -> Any:
     """Return z^(df-1) e^(-z²/2), normalised."""
-    rest = lambda z: (1 - df / 2) * math.log(2) - lgamma(df / 2) - z * z / 2  # noqa: E731
+
+    def rest(z: Any) -> Any:
+        return (1 - df / 2) * math.log(2) - lgamma(df / 2) - z * z / 2
+
     return choose_at_ends(
         HALF_LINE,
         z,
