@@ -67,6 +67,7 @@ class _Arranging:
         fixed = {number: Ref(number) for number in range(self.recorded.inputs)}
         rough: dict[Any, int] = {}  # the first line that does the same to the same lines
         known: dict[Any, Ref] = {}  # what lines are that are not the only such one, and the first
+        compared: set[int] = set()
         is_fixed = fixed.__contains__
 
         def describe(number: int) -> Any:
@@ -79,8 +80,9 @@ class _Arranging:
                 key = (self.lines[number][0], *[fixed[place] for place in refs])
                 first = rough.setdefault(key, number)
                 if first != number:  # most lines are not compared in full
-                    if fixed[first] == first:
-                        known.setdefault((key, describe(first)), fixed[first])
+                    if first not in compared:
+                        compared.add(first)
+                        known[key, describe(first)] = fixed[first]
                     first = known.setdefault((key, describe(number)), Ref(number))
                 fixed[number] = Ref(first)
                 if first != number:
