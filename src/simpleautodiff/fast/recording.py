@@ -17,6 +17,7 @@ import threading
 from threading import get_ident
 
 from simpleautodiff.fast import array_locks
+from simpleautodiff.fast.array_locks import while_holding
 from simpleautodiff.fast.memory_pool import POOL
 
 _uses: dict[EngineUse, int] = {}  # the running uses, and the thread of each
@@ -61,34 +62,17 @@ _pause = _Pause()
 
 
 class EngineUse:
-    """One use of the engine; the module says how it is entered.
-
-    Every derivative passes here, so `array_locks.while_holding` is written out.
-    """
+    """One use of the engine; the module says how it is entered."""
 
     __slots__ = ()
 
     def __enter__(self) -> None:
         _uses[self] = get_ident()
-        try:
-            _pause.lock.acquire()
-            _pause.begin()
-        finally:
-            try:  # noqa: SIM105
-                _pause.lock.release()
-            except RuntimeError:
-                pass
+        while_holding(_pause.lock, _pause.begin)
 
     def __exit__(self, *exception: object) -> None:
         _uses.pop(self, None)
-        try:
-            _pause.lock.acquire()
-            _pause.end_if_unused()
-        finally:
-            try:  # noqa: SIM105
-                _pause.lock.release()
-            except RuntimeError:
-                pass
+        while_holding(_pause.lock, _pause.end_if_unused)
 
 
 class SurelyEnded:
