@@ -95,6 +95,7 @@ VARIANTS = {  # the same misconception, written in another way, with other numbe
     "constants_shift_all": "constants_shift",
     "power_factor_but_0": "power_factor",
     "no_chain_in_functions": "no_chain",
+    "stale_kept": "stale_unreached",
 }
 
 STYLES = ("search", "tape", "dual", "stack", "set")
@@ -333,6 +334,9 @@ class Model:
             if node != root:
                 old = before.get(node, 0.0) if self.has("stale_sum") else 0.0
                 dot[node] = old + self.tangent(node, dot)
+        if self.has("stale_kept"):  # not read by children, but by whoever asks
+            self.kept["forward"] |= dot
+            return dict(self.kept["forward"])
         return dot
 
     def tangent(self, node: ModelNode, dot: dict[ModelNode, float]) -> float:
