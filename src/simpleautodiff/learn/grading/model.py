@@ -83,12 +83,15 @@ FLAGS = (  # what else can be wrong, in reverse mode, in forward mode, or in bui
     *("all_seeded", "product_of_derivatives", "reflected_sub", "reflected_div", "in_place_add"),
     *("constants_seeded", "output_left_out"),
 )
-FUNCTIONS = ("sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")
+SINGLE_FUNCTIONS = ("sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")
 ASSIGNED = {  # = for += in one operation alone, and which operations that is
     **{f"overwritten_in_{operation}": (operation,) for operation in ("sub", "mul", "div")},
     "overwritten_in_add": ("add", "iadd"),
     "overwritten_in_functions": tuple(op for op, (_, rules) in RULES.items() if len(rules) == 1),
-    **{f"overwritten_in_{operation}": (operation,) for operation in ("pow", "neg", *FUNCTIONS)},
+    **{
+        f"overwritten_in_{operation}": (operation,)
+        for operation in ("pow", "neg", *SINGLE_FUNCTIONS)
+    },
 }
 VARIANTS = {  # the same misconception, written in another way, with other numbers
     "overwritten_by_last": "overwritten",
@@ -283,7 +286,7 @@ class Model:
 
     def multiplies(self, node: ModelNode) -> bool:
         """Tell whether the partials of a node are multiplied by the derivative that comes in."""
-        if self.has("no_chain_in_functions") and node.operation in FUNCTIONS:
+        if self.has("no_chain_in_functions") and node.operation in SINGLE_FUNCTIONS:
             return False
         return not (self.has("no_adjoint") or (self.has("no_chain") and len(node.parents) == 1))
 
