@@ -1,6 +1,7 @@
 """The command line with tables, graphs, words, sources and pages in every format."""
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -144,7 +145,19 @@ def test_source_without_a_variable_is_the_gradient(capsys):
 
 def test_a_document_loads_each_package_once(capsys):
     text = out(capsys, "explain", "x*y", "x=2", "y=3", "--format", "latex")
-    assert text.count(r"\usepackage") == 1
+    loaded = re.findall(r"\\usepackage(?:\[[^]]*\])?\{([^}]*)\}", text)
+    packages = ",".join(loaded).split(",")
+    assert len(set(packages)) == len(packages) >= 4
+
+
+def test_a_graph_is_as_large_on_paper_as_there_is_room(capsys):
+    def graph(*problem):
+        text = out(capsys, "explain", *problem, "--format", "latex")
+        return text[text.rindex(r"\noindent") : text.index(r"\begin{tikzpicture}")]
+
+    assert "box" not in graph("x*y", "x=2", "y=3")
+    assert r"\resizebox{\linewidth}" in graph("sin(cos(exp(sin(cos(exp(x))))))", "x=1")
+    assert r"\rotatebox{90}" in graph("sin(cos(exp(sin(cos(exp(sin(cos(exp(sin(x))))))))))", "x=1")
 
 
 def test_a_variable_of_a_constant_is_noted(capsys):

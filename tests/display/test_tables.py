@@ -539,3 +539,13 @@ def test_source_lines_are_above_their_rows_where_the_terminal_is_narrow():
     assert sum("the_second = ad.log(x1)" in line for line in middle) == 1  # later by its number
     for row in table.rows:
         assert any(line.startswith(f"{row.name} =") for line in narrow)
+
+
+def test_long_formulas_in_latex_can_be_broken_at_quotients():
+    def f(alpha, beta, gamma_rate):
+        return np.log1p(np.hypot(alpha, beta) / (1 + gamma_rate**3)) * np.arctan2(alpha, beta)
+
+    latex = ad.trace(f, 1.25, 2.5, 0.33).tangents("alpha").to("latex")
+    (row,) = [line for line in latex.splitlines() if line.count(r"\sqrt") > 3]
+    assert " / " not in row
+    assert row.count(r" /\allowbreak ") >= 4

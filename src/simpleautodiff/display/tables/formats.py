@@ -253,12 +253,12 @@ def _latex_gap(row: TableRow) -> str:
 
 def _make_breakable(cell: str) -> str:
     """Let a formula be broken after its commas and quotient signs, and not be stretched."""
-    return r"\raggedright " + re.sub(r"(,|/) ", r"\1\\allowbreak\\ ", cell)
+    cell = cell.replace(", ", r",\allowbreak\ ")
+    return r"\raggedright " + cell.replace(" / ", r" /\allowbreak ")
 
 
 NOTEBOOK_STYLE = """<style>
-table.simpleautodiff th, table.simpleautodiff td { text-align: left !important; }
-table.simpleautodiff th, table.simpleautodiff td { white-space: nowrap; }
+table.simpleautodiff :is(th, td) { text-align: left !important; white-space: nowrap; }
 table.simpleautodiff caption { text-align: left; font-weight: 600; }
 table.simpleautodiff tbody + tbody { border-top: 1px solid currentColor; }
 </style>

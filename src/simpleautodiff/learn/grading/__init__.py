@@ -1,15 +1,17 @@
 """The grader: adversarial graphs for an engine somebody wrote, and the misconception behind it.
 
-shapes      the shapes engines are written in, found automatically; built and swept by one interface
-running     one case, built and swept by a learner's engine
-worker      the process in which a learner's code runs, within limits
-processes   how the grader talks to that process
-bank        the graphs, each with the misconception it exposes
-model       an engine that can be wrong in every known way, to see which way explains the numbers
-mistakes    the misconceptions: what is said about each, and where to read
-answers     what is right: the library's own numbers
-diagnosis   from numbers to misconceptions
-shrinking   a failing graph made as small as it can be
-report      the diagnosis as text, JSON, JUnit's XML and HTML
-grade       `grade`: all of it together
+engine_shapes    the shapes engines are written in, found automatically
+learner_engine   a learner's engine, used through one interface
+running          one case, built and swept by a learner's engine
+learner_process  the process in which a learner's code runs, within limits
+processes        how the grader talks to that process
+bank, bank_runs  the graphs, each with the misconception it exposes; and what an engine finds
+model            an engine that can be wrong in every known way, to see which explains the numbers
+mistakes         the misconceptions: what is said about each, and where to read
+answers          what is right: the library's own numbers
+diagnosis        from numbers to misconceptions
+shrinking        a failing graph made as small as it can be
+grade_report     the diagnosis as text, JSON, JUnit's XML and HTML
+report_page      the page of a report
+grade            `grade`: all of it together
 """

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.answers import LIBRARY_FUNCTIONS
-from simpleautodiff.learn.grading.bank import BANK, TASKS, Case
+from simpleautodiff.learn.grading.bank import TASKS, Case
+from simpleautodiff.learn.grading.bank_runs import (
+    as_case,
+    choose_cases,
+    run_bank,
+    run_on,
+    run_programs,
+)
 from simpleautodiff.learn.grading.diagnosis import (
     CaseRun,
     Diagnosis,
@@ -24,10 +30,8 @@ from simpleautodiff.learn.grading.mistakes import LIMIT, MISTAKES, blame_operati
 from simpleautodiff.learn.grading.model import FAULTS, VARIANTS
 from simpleautodiff.learn.grading.processes import Runner, start_runner
 from simpleautodiff.learn.grading.shrinking import shrink
-from simpleautodiff.learn.graphs import EASY, Graph, random_graph
+from simpleautodiff.learn.graphs import Graph
 
-MOST_TIMEOUTS = 3
-SMOOTH = ("sin", "cos", "tanh", "exp", "log")  # functions that can stand for one another
 LAST = {"unknown", "differences", "shared_parents"}  # which explain what nothing else does
 COUNTS_PATHS = {"no_visited", "recursion"}  # which explains an exponential cost, and depth
 
@@ -89,10 +93,10 @@ def grade(
     name = str(engine if isinstance(engine, str) else getattr(engine, "__name__", engine))
     try:
         _refuse_without_operations(name, runner.abilities)
-        cases, skipped = _choose(runner.abilities, task)
-        runs, memory = _run_bank(runner, cases, task, depth, progress)
+        cases, skipped = choose_cases(runner.abilities, task)
+        runs, memory = run_bank(runner, cases, task, depth, progress)
         if not task:
-            runs += _run_programs(runner, programs, seed)
+            runs += run_programs(runner, programs, seed)
         findings = [*_find_missing(runner.abilities, needs, cases, skipped)]
         differences = _find_differences(runs) if runner.abilities["numbers"] else []
         findings += differences or _find(runs, memory)
@@ -114,112 +118,6 @@ def _refuse_without_operations(name: str, abilities: dict[str, Any]) -> None:
 def _write_broken(broken: dict[str, str]) -> str:
     """Say which operations are there and raise an error at the first try."""
     return "".join(f" {operation} raises {error}." for operation, error in broken.items())
-
-
-def _choose(abilities: dict[str, Any], task: str) -> tuple[list[Case], list[Case]]:
-    """Return the cases that are within the abilities of an engine, and those that are not."""
-    chosen = [_adapt(case, abilities) for case in BANK if task in ("", case.task)]
-    cases = list({case.name: case for case in chosen if _within(case, abilities)}.values())
-    return cases, [case for case in chosen if not _within(case, abilities)]
-
-
-def _run_bank(
-    runner: Runner, cases: list[Case], task: str, depth: int, progress: Any
-) -> tuple[list[CaseRun], dict[str, Any]]:
-    """Run the cases, and ask what an engine keeps alive."""
-    runs: list[CaseRun] = []
-    for case in progress(cases) if progress else cases:
-        runs.extend(_run_case(runner, case, depth))
-        if sum("timeout" in run.result for run in runs) >= MOST_TIMEOUTS:
-            break
-    memory: dict[str, Any] = {}
-    if task in ("", "failures") and runner.abilities["shape"] in ("node", "value"):
-        memory = runner.run({"memory": True})
-    return runs, memory
-
-
-def _adapt(case: Case, abilities: dict[str, Any]) -> Case:
-    """Give a graph the functions that an engine has, where it is not about a function itself."""
-    known = abilities["operations"]
-    smooth = [function for function in SMOOTH if function in known]
-    if case.task == "rules" or not smooth or case.graph.operations <= {*known, "constant"}:
-        return case
-    steps = tuple(
-        (name, smooth[0] if op in SMOOTH and op not in known else op, args)
-        for name, op, args in case.graph.steps
-    )
-    graph = replace(case.graph, steps=steps)
-    return replace(case, graph=graph, name=f"{graph}, {case.way}")
-
-
-def _within(case: Case, abilities: dict[str, Any]) -> bool:
-    """Tell whether an engine can be asked this."""
-    operations = case.graph.operations - {"constant"}
-    if not operations <= set(abilities["operations"]):
-        return False
-    numbers = [
-        arg
-        for _, operation, args in case.graph.steps
-        for arg in args
-        if operation not in ("pow", "constant") and not isinstance(arg, str)
-    ]
-    if numbers and not abilities["constants"]:
-        return False
-    if "constant" in case.graph.operations and not abilities["constants"]:
-        return False
-    return abilities["whole_graph"] or _is_whole(case)
-
-
-def _is_whole(case: Case) -> bool:
-    """Tell whether a case asks for nothing but derivatives of the output, as `grad(f)` does."""
-    return case.way in ("once", "rebuilt") and not case.wanted
-
-
-def _run_case(runner: Runner, case: Case, depth: int) -> Iterator[CaseRun]:
-    for mode in runner.abilities["modes"]:
-        if runner.abilities["shape"] == "dual" and case.way == "interior":
-            continue
-        if mode == "reverse" and runner.abilities.get("driver") and not _is_whole(case):
-            continue
-        for script in case.scripts(mode):
-            steps: Any = depth if case.length else case.graph.steps
-            wanted = {"inputs": case.graph.inputs, "steps": steps, "script": script}
-            result = runner.run({**wanted, "budget": case.budget})
-            yield CaseRun(
-                case, mode, script, _scaled(result, depth, mode) if case.length else result
-            )
-
-
-def _scaled(result: dict[str, Any], depth: int, mode: str) -> dict[str, Any]:
-    """Give the result of a long chain as that of x + x: both are a multiple of x."""
-    if "sweeps" not in result:
-        return result
-    factor = 2 / (depth + 1)
-
-    def scale(found: dict[str, Any], name: str) -> dict[str, Any]:
-        return {**found, name: found[name] * factor if found.get(name) else found.get(name)}
-
-    name = "x" if mode == "reverse" else "y"
-    return {
-        "values": scale(result["values"], "y"),
-        "sweeps": [scale(sweep, name) for sweep in result["sweeps"]],
-    }
-
-
-def _run_programs(runner: Runner, programs: int, seed: int) -> list[CaseRun]:
-    """Run random programs of the operations that the engine has."""
-    operations = [op for op in EASY if op in runner.abilities["operations"]]
-    rng = random.Random(seed)
-    runs = []
-    for _ in range(programs if operations else 0):
-        size, inputs = rng.randrange(2, 9), rng.randrange(1, 4)
-        graph = random_graph(rng, operations, size, inputs, runner.abilities["constants"])
-        runs += list(_run_case(runner, _of_program(graph), 1))
-    return runs
-
-
-def _of_program(graph: Graph) -> Case:
-    return Case(f"a random program: {graph}", graph, "programs", "unknown")
 
 
 # From runs to findings. ---------------------------------------------------------------------------
@@ -388,12 +286,10 @@ def _shrink_unknown(runner: Runner, findings: list[Finding]) -> list[Finding]:
             return finding
 
         def fails(graph: Graph) -> bool:
-            return any(
-                run.numbers and not run.ok for run in _run_case(runner, _of_program(graph), 1)
-            )
+            return any(run.numbers and not run.ok for run in run_on(runner, as_case(graph), 1))
 
         graph = shrink(run.case.graph, fails)
-        again = [run for run in _run_case(runner, _of_program(graph), 1) if not run.ok]
+        again = [run for run in run_on(runner, as_case(graph), 1) if not run.ok]
         return Finding(finding.mistake, again[0] if again else run, finding.certain)
 
     return [shrunk(finding) for finding in findings]

@@ -83,18 +83,22 @@ FLAGS = (  # what else can be wrong, in reverse mode, in forward mode, or in bui
     *("all_seeded", "product_of_derivatives", "reflected_sub", "reflected_div", "in_place_add"),
     *("constants_seeded", "output_left_out"),
 )
-FUNCTIONS = ("sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")
+SINGLE_FUNCTIONS = ("sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")
 ASSIGNED = {  # = for += in one operation alone, and which operations that is
     **{f"overwritten_in_{operation}": (operation,) for operation in ("sub", "mul", "div")},
     "overwritten_in_add": ("add", "iadd"),
     "overwritten_in_functions": tuple(op for op, (_, rules) in RULES.items() if len(rules) == 1),
-    **{f"overwritten_in_{operation}": (operation,) for operation in ("pow", "neg", *FUNCTIONS)},
+    **{
+        f"overwritten_in_{operation}": (operation,)
+        for operation in ("pow", "neg", *SINGLE_FUNCTIONS)
+    },
 }
 VARIANTS = {  # the same misconception, written in another way, with other numbers
     "overwritten_by_last": "overwritten",
     "constants_shift_all": "constants_shift",
     "power_factor_but_0": "power_factor",
     "no_chain_in_functions": "no_chain",
+    "stale_kept": "stale_unreached",
 }
 
 STYLES = ("search", "tape", "dual", "stack", "set")
@@ -282,7 +286,7 @@ class Model:
 
     def multiplies(self, node: ModelNode) -> bool:
         """Tell whether the partials of a node are multiplied by the derivative that comes in."""
-        if self.has("no_chain_in_functions") and node.operation in FUNCTIONS:
+        if self.has("no_chain_in_functions") and node.operation in SINGLE_FUNCTIONS:
             return False
         return not (self.has("no_adjoint") or (self.has("no_chain") and len(node.parents) == 1))
 
@@ -333,6 +337,9 @@ class Model:
             if node != root:
                 old = before.get(node, 0.0) if self.has("stale_sum") else 0.0
                 dot[node] = old + self.tangent(node, dot)
+        if self.has("stale_kept"):  # not read by children, but by whoever asks
+            self.kept["forward"] |= dot
+            return dict(self.kept["forward"])
         return dot
 
     def tangent(self, node: ModelNode, dot: dict[ModelNode, float]) -> float:

@@ -1,0 +1,124 @@
+"""Running the bank on an engine: the cases within its abilities, and random programs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from simpleautodiff.learn.grading.bank import BANK, Case
+from simpleautodiff.learn.grading.diagnosis import CaseRun
+from simpleautodiff.learn.grading.processes import Runner
+from simpleautodiff.learn.graphs import EASY, Graph, random_graph
+
+MOST_TIMEOUTS = 3
+SMOOTH = ("sin", "cos", "tanh", "exp", "log")  # functions that can stand for one another
+
+
+def choose_cases(abilities: dict[str, Any], task: str) -> tuple[list[Case], list[Case]]:
+    """Return the cases that are within the abilities of an engine, and those that are not."""
+    chosen = [_adapt(case, abilities) for case in BANK if task in ("", case.task)]
+    cases = list({case.name: case for case in chosen if _within(case, abilities)}.values())
+    return cases, [case for case in chosen if not _within(case, abilities)]
+
+
+def run_bank(
+    runner: Runner, cases: list[Case], task: str, depth: int, progress: Any
+) -> tuple[list[CaseRun], dict[str, Any]]:
+    """Run the cases, and ask what an engine keeps alive."""
+    runs: list[CaseRun] = []
+    for case in progress(cases) if progress else cases:
+        runs.extend(run_on(runner, case, depth))
+        if sum("timeout" in run.result for run in runs) >= MOST_TIMEOUTS:
+            break
+    memory: dict[str, Any] = {}
+    if task in ("", "failures") and runner.abilities["shape"] in ("node", "value"):
+        memory = runner.run({"memory": True})
+    return runs, memory
+
+
+def _adapt(case: Case, abilities: dict[str, Any]) -> Case:
+    """Give a graph the functions that an engine has, where it is not about a function itself."""
+    known = abilities["operations"]
+    smooth = [function for function in SMOOTH if function in known]
+    if case.task == "rules" or not smooth or case.graph.operations <= {*known, "constant"}:
+        return case
+    steps = tuple(
+        (name, smooth[0] if op in SMOOTH and op not in known else op, args)
+        for name, op, args in case.graph.steps
+    )
+    graph = replace(case.graph, steps=steps)
+    return replace(case, graph=graph, name=f"{graph}, {case.way}")
+
+
+def _within(case: Case, abilities: dict[str, Any]) -> bool:
+    """Tell whether an engine can be asked this."""
+    operations = case.graph.operations - {"constant"}
+    if not operations <= set(abilities["operations"]):
+        return False
+    numbers = [
+        arg
+        for _, operation, args in case.graph.steps
+        for arg in args
+        if operation not in ("pow", "constant") and not isinstance(arg, str)
+    ]
+    if numbers and not abilities["constants"]:
+        return False
+    if "constant" in case.graph.operations and not abilities["constants"]:
+        return False
+    return abilities["whole_graph"] or _is_whole(case)
+
+
+def _is_whole(case: Case) -> bool:
+    """Tell whether a case asks for nothing but derivatives of the output, as `grad(f)` does."""
+    return case.way in ("once", "rebuilt") and not case.wanted
+
+
+def run_on(runner: Runner, case: Case, depth: int) -> Iterator[CaseRun]:
+    """Run one case on an engine, in each of its modes."""
+    for mode in runner.abilities["modes"]:
+        if runner.abilities["shape"] == "dual" and case.way == "interior":
+            continue
+        if mode == "reverse" and runner.abilities.get("driver") and not _is_whole(case):
+            continue
+        for script in case.scripts(mode):
+            steps: Any = depth if case.length else case.graph.steps
+            wanted = {"inputs": case.graph.inputs, "steps": steps, "script": script}
+            result = runner.run({**wanted, "budget": case.budget})
+            yield CaseRun(
+                case, mode, script, _scaled(result, depth, mode) if case.length else result
+            )
+
+
+def _scaled(result: dict[str, Any], depth: int, mode: str) -> dict[str, Any]:
+    """Give the result of a long chain as that of x + x: both are a multiple of x."""
+    if "sweeps" not in result:
+        return result
+    factor = 2 / (depth + 1)
+
+    def scale(found: dict[str, Any], name: str) -> dict[str, Any]:
+        return {**found, name: found[name] * factor if found.get(name) else found.get(name)}
+
+    name = "x" if mode == "reverse" else "y"
+    return {
+        "values": scale(result["values"], "y"),
+        "sweeps": [scale(sweep, name) for sweep in result["sweeps"]],
+    }
+
+
+def run_programs(runner: Runner, programs: int, seed: int) -> list[CaseRun]:
+    """Run random programs of the operations that the engine has."""
+    operations = [op for op in EASY if op in runner.abilities["operations"]]
+    rng = random.Random(seed)
+    runs = []
+    for _ in range(programs if operations else 0):
+        size, inputs = rng.randrange(2, 9), rng.randrange(1, 4)
+        graph = random_graph(rng, operations, size, inputs, runner.abilities["constants"])
+        runs += list(run_on(runner, as_case(graph), 1))
+    return runs
+
+
+def as_case(graph: Graph) -> Case:
+    """Return a random program as a case."""
+    return Case(f"a random program: {graph}", graph, "programs", "unknown")
