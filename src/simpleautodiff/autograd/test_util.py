@@ -91,8 +91,12 @@ def check_grads(
     """
     if unknown := set(modes) - {"fwd", "rev"}:
         raise ArgumentError(f"modes are 'fwd' and 'rev'; got {unknown}")
-    check: F = unary_to_nary(_check)(f, argnum, modes, order)
-    return check
+
+    def check(f: F, x: Any) -> None:
+        _check(f, x, modes, order)
+
+    of_arguments: F = unary_to_nary(check)(f, argnum)
+    return of_arguments
 
 
 def _check(f: F, x: Any, modes: Sequence[str], order: int) -> Any:

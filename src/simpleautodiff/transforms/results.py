@@ -16,6 +16,8 @@ from simpleautodiff.values.functions import check_value, shape
 from simpleautodiff.values.other_arrays import unwrap_foreign
 from simpleautodiff.values.pytree import flatten, flatten_numbers, paths
 
+_RESULT = "the result"
+
 
 def check_number(result: Any, level: Level, f: Callable[..., Any]) -> Any:
     """Return the result of `f` if it is one number; raise a helpful error if it is not."""
@@ -62,7 +64,7 @@ def _describe(leaf: Any, result: Any, f: Callable[..., Any]) -> str:
     """Return the words for a leaf of a result of `f`, with its path: the result['w'][0] of f."""
     leaves = zip(flatten(result)[0], paths(result), strict=True)
     path = next((path for other, path in leaves if other is leaf), "")  # None has no leaves
-    return f"the result{path} of {name_of(f)}"
+    return f"{_RESULT}{path} of {name_of(f)}"
 
 
 def rebuild_like(result: Any, numbers: Iterable[Any]) -> Any:
@@ -100,15 +102,16 @@ def _check_leaf(leaf: Any, result: Any, level: Level, f: Callable[..., Any]) -> 
         if isinstance(inner, Traced) and not inner.level.open:
             check_open(inner, _describe(leaf, result, f))
         return leaf
-    what = _describe(leaf, result, f)
     if isinstance(leaf, (bool, np.bool_)):
+        what = _describe(leaf, result, f)
         raise ResultError(f"{what} is {leaf}; a comparison has no derivative")
     if _has_node_inside(leaf):
         raise ResultError(
-            f"{what} is a {type(leaf).__name__} with a node inside: its arithmetic took the node "
-            "for a number. Let its methods return NotImplemented for what they do not know."
+            f"{_describe(leaf, result, f)} is a {type(leaf).__name__} with a node inside: its "
+            "arithmetic took the node for a number. Let its methods return NotImplemented for what "
+            "they do not know."
         )
     try:
-        return check_value(leaf, what)
+        return check_value(leaf, _RESULT)
     except TypeError as error:
-        raise ResultError(str(error)) from None
+        raise ResultError(str(error).replace(_RESULT, _describe(leaf, result, f), 1)) from None

@@ -77,9 +77,7 @@ def _nbdtr(k: Any, n: Any, p: Any) -> Any:
     return incomplete.betainc(n, np.floor(plain(k)) + 1.0, p)
 
 
-_ORTHOGONAL: dict[
-    str, tuple[Function, Function]
-] = {  # by name: the polynomial of degree 1, and the recurrence from k, x, k and k - 1
+_ORTHOGONAL: dict[str, tuple[Function, Function]] = {  # by name: degree 1, and the recurrence
     "eval_legendre": (
         lambda x: x,
         lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1),
