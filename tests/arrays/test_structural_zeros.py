@@ -202,3 +202,9 @@ def test_a_jacobian_of_a_jacobian_has_zeros_beside_infinite_elements(outer, inne
         np.testing.assert_array_equal(outer(inner(lambda x: x**1.5))(x), expected)
         total = outer(inner(lambda x: np.sum(x**1.5)))(x)
         np.testing.assert_array_equal(total, np.diag([np.inf, 0.375]))
+
+
+def test_a_jacobian_of_a_constant_array_is_zero():
+    np.testing.assert_array_equal(ad.jacrev(lambda x: np.arange(2.0))(np.ones(3)), np.zeros((2, 3)))
+    nested = ad.jacfwd(ad.jacrev(lambda x: np.arange(2.0)))(np.ones(3))
+    np.testing.assert_array_equal(nested, np.zeros((2, 3, 3)))

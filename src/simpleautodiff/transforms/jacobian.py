@@ -171,7 +171,7 @@ def _sweep_units(units: Any, of: Any, sweep: F) -> list[Any]:
     masks = zeros is units
     with level:
         seed = Batch(zeros, level)
-        if masks and plain(of) is not of.value:
+        if masks and plain(of) is not getattr(of, "value", of):
             swept = sweep(Masked(seed, Batch(units != 0, level)))
         else:
             with np.errstate(invalid="ignore"):

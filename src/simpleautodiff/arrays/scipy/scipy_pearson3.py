@@ -14,12 +14,8 @@ import numpy as np
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.newton import invert
 from simpleautodiff.arrays.registry import Function, is_batch
-from simpleautodiff.arrays.scipy.scipy_stats import (
-    EVERYWHERE,
-    bind_parameters,
-    gamma_density,
-    register_continuous,
-)
+from simpleautodiff.arrays.scipy.scipy_densities import gamma_density
+from simpleautodiff.arrays.scipy.scipy_stats import EVERYWHERE, bind_parameters, register_continuous
 from simpleautodiff.arrays.ufuncs import evaluate_plainly
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.rules.branches import where as where_row

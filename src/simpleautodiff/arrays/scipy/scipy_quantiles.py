@@ -12,7 +12,7 @@ from typing import Any
 
 from simpleautodiff.arrays.newton import invert
 from simpleautodiff.arrays.registry import SPECIAL_UFUNCS, Function, implements_scipy
-from simpleautodiff.arrays.scipy.scipy_stats import (
+from simpleautodiff.arrays.scipy.scipy_densities import (
     HALF_LINE,
     beta_prime_density,
     choose_at_ends,

@@ -13,6 +13,18 @@ import numpy as np
 from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
 from simpleautodiff.arrays.registry import Function, implements_scipy, is_batch
+from simpleautodiff.arrays.scipy.scipy_densities import (
+    HALF_LINE,
+    UNIT_INTERVAL,
+    beta_density,
+    beta_prime_density,
+    chi_density,
+    choose_at_ends,
+    gamma_density,
+    log_beta_density,
+    log_beta_prime_density,
+    log_lognormal_density,
+)
 from simpleautodiff.arrays.scipy.scipy_linalg import solve_triangular
 from simpleautodiff.core.level import concrete, plain
 from simpleautodiff.core.primitive import Kink
@@ -117,76 +129,6 @@ def _make_exponential(logarithm: Function) -> Function:
 
 
 _AT_LEFT = {"cdf": 0.0, "sf": 1.0, "logcdf": -math.inf, "logsf": 0.0}
-HALF_LINE = (0.0, math.inf)
-UNIT_INTERVAL = (0.0, 1.0)
-
-# Densities at the ends of their support, where the logarithm is infinite. -------------------------
-
-
-def choose_at_ends(
-    support: tuple[float, float], x: Any, at_ends: Function, elsewhere: Function
-) -> Any:
-    """Return one function of x at the ends of a support, and another one elsewhere."""
-    ends = (plain(x) == support[0]) | (plain(x) == support[1])
-    return where_row(ends, at_ends(where_row(ends, x, 0.5)), elsewhere(where_row(ends, 0.5, x)))
-
-
-def gamma_density(a: Any, z: Any) -> Any:
-    """Return z^(a-1) e^-z / Γ(a)."""
-    return choose_at_ends(
-        HALF_LINE,
-        z,
-        lambda z: power(z, a - 1) * exp(-z - lgamma(a)),
-        lambda z: exp(poisson_log(a - 1, z)),
-    )
-
-
-def _beta_density(a: Any, b: Any, z: Any) -> Any:
-    """Return z^(a-1) (1-z)^(b-1) / B(a, b)."""
-    return choose_at_ends(
-        UNIT_INTERVAL,
-        z,
-        lambda z: power(z, a - 1) * power(1 - z, b - 1) * exp(-betaln(a, b)),
-        lambda z: exp(_log_beta_density(a, b, z)),
-    )
-
-
-def _log_beta_density(a: Any, b: Any, z: Any) -> Any:
-    return xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b)
-
-
-def _log_beta_prime_density(a: Any, b: Any, z: Any) -> Any:
-    return xlogy(a - 1, z) - xlog1py(a + b, z) - betaln(a, b)
-
-
-def beta_prime_density(a: Any, b: Any, z: Any) -> Any:
-    """Return z^(a-1) (1+z)^(-a-b) / B(a, b)."""
-    return choose_at_ends(
-        HALF_LINE,
-        z,
-        lambda z: power(z, a - 1) * power(1 + z, -a - b) * exp(-betaln(a, b)),
-        lambda z: exp(_log_beta_prime_density(a, b, z)),
-    )
-
-
-def _chi_density(z: Any, df: Any) -> Any:
-    """Return z^(df-1) e^(-z²/2), normalised."""
-
-    def rest(z: Any) -> Any:
-        return (1 - df / 2) * math.log(2) - lgamma(df / 2) - z * z / 2
-
-    return choose_at_ends(
-        HALF_LINE,
-        z,
-        lambda z: power(z, df - 1) * exp(rest(z)),
-        lambda z: exp(xlogy(df - 1, z) + rest(z)),
-    )
-
-
-def _log_lognormal_density(z: Any, s: Any) -> Any:
-    return -log(z) * (log(z) / (2 * s * s) + 1) - log(s) - math.log(2 * math.pi) / 2
-
-
 register_continuous(
     "norm",
     (),
@@ -258,30 +200,30 @@ register_continuous(
     "lognorm",
     ("s",),
     HALF_LINE,
-    _log_lognormal_density,
+    log_lognormal_density,
     pdf=lambda z, s: choose_at_ends(
-        HALF_LINE, z, lambda z: z * 0.0, lambda z: exp(_log_lognormal_density(z, s))
+        HALF_LINE, z, lambda z: z * 0.0, lambda z: exp(log_lognormal_density(z, s))
     ),
 )
 register_continuous(
     "beta",
     ("a", "b"),
     UNIT_INTERVAL,
-    lambda z, a, b: _log_beta_density(a, b, z),
-    pdf=lambda z, a, b: _beta_density(a, b, z),
+    lambda z, a, b: log_beta_density(a, b, z),
+    pdf=lambda z, a, b: beta_density(a, b, z),
 )
 register_continuous(
     "betaprime",
     ("a", "b"),
     HALF_LINE,
-    lambda z, a, b: _log_beta_prime_density(a, b, z),
+    lambda z, a, b: log_beta_prime_density(a, b, z),
     pdf=lambda z, a, b: beta_prime_density(a, b, z),
 )
 register_continuous(
     "f",
     ("dfn", "dfd"),
     HALF_LINE,
-    lambda z, n, m: _log_beta_prime_density(n / 2, m / 2, z * n / m) + log(n / m),
+    lambda z, n, m: log_beta_prime_density(n / 2, m / 2, z * n / m) + log(n / m),
     pdf=lambda z, n, m: beta_prime_density(n / 2, m / 2, z * n / m) * (n / m),
 )
 register_continuous(
@@ -289,7 +231,7 @@ register_continuous(
     ("df",),
     HALF_LINE,
     lambda z, df: xlogy(df - 1, z) + (1 - df / 2) * math.log(2) - lgamma(df / 2) - z * z / 2,
-    pdf=_chi_density,
+    pdf=chi_density,
 )
 register_continuous(
     "rayleigh", (), HALF_LINE, lambda z: log(z) - z * z / 2, pdf=lambda z: z * exp(-z * z / 2)
@@ -351,7 +293,7 @@ _PROBABILITIES: dict[str, tuple[Function, Function, Callable[..., Any]]] = {
     ),
     "binom": (
         _binomial,
-        lambda k, n, p: _beta_density(k + 1.0, n - k + 1.0, p) / (n + 1.0),
+        lambda k, n, p: beta_density(k + 1.0, n - k + 1.0, p) / (n + 1.0),
         lambda k, n, p: (k >= 0) & (k <= n),
     ),
     "nbinom": (
@@ -366,7 +308,7 @@ _PROBABILITIES: dict[str, tuple[Function, Function, Callable[..., Any]]] = {
     ),
     "geom": (
         lambda k, p: xlog1py(k - 1, -p) + log(p),
-        lambda k, p: _beta_density(1.0, k, p) / k * p,
+        lambda k, p: beta_density(1.0, k, p) / k * p,
         lambda k, p: k >= 1,
     ),
 }
