@@ -18,7 +18,7 @@ from simpleautodiff.arrays.scipy import (
     scipy_signal,
     scipy_sparse,
 )
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import InputError, MatrixError, cite_line
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.pytree import flatten
@@ -158,7 +158,7 @@ def _add_finite_check(name: str, implementation: Function) -> Function:
 
 def _check_finite(name: str, numbers: Iterable[Any]) -> None:
     """Raise an error for arrays that are not finite; batches and symbols are not checked."""
-    for number in map(plain, numbers):
+    for number in map(to_plain, numbers):
         if isinstance(number, np.ndarray) and not np.isfinite(number).all():
             raise InputError(
                 f"{name} refuses nan and inf, and was given some; replace them, or pass "

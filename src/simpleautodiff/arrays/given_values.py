@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, plain, unwrapped
+from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.rules.array.dtypes import astype, dtype_of
 from simpleautodiff.rules.array.repeated_values import (
@@ -31,21 +31,21 @@ def _always(*args: Any, **kwargs: Any) -> bool:
 
 
 def _if_complex(*args: Any, **kwargs: Any) -> bool:
-    return any(is_complex(plain(leaf)) for leaf in flatten((args, kwargs))[0])
+    return any(is_complex(to_plain(leaf)) for leaf in flatten((args, kwargs))[0])
 
 
 def unless_double(x: Any, *args: Any, **kwargs: Any) -> bool:
     """Tell whether numbers are of another precision than 64 bits."""
-    return np.result_type(plain(x)) not in (np.float64, np.complex128)
+    return np.result_type(to_plain(x)) not in (np.float64, np.complex128)
 
 
 def _if_number(*args: Any, **kwargs: Any) -> bool:
-    return any(not np.ndim(plain(arg)) for arg in args)
+    return any(not np.ndim(to_plain(arg)) for arg in args)
 
 
 def _if_numpys_number(*args: Any) -> bool:
     """Tell whether x**y of NumPy's numbers, which `np.power` rounds differently, is computed."""
-    return any(isinstance(plain(arg), np.generic) for arg in args) and _if_number(*args)
+    return any(isinstance(to_plain(arg), np.generic) for arg in args) and _if_number(*args)
 
 
 def _if_many(subscripts: Any, *operands: Any, **kwargs: Any) -> bool:
@@ -53,7 +53,7 @@ def _if_many(subscripts: Any, *operands: Any, **kwargs: Any) -> bool:
 
 
 def _if_number_or_stack(*args: Any, **kwargs: Any) -> bool:
-    return any(np.ndim(plain(arg)) not in (1, 2) for arg in args)
+    return any(np.ndim(to_plain(arg)) not in (1, 2) for arg in args)
 
 
 def _if_values_alone(
@@ -202,7 +202,7 @@ def align_phases(vectors: Any, function: Function) -> Any:
     level = find_lowest_level(vectors)
     if not is_derivative(level) or is_turned(level):
         return vectors
-    overlap = np.sum(np.conj(plain(vectors)) * function(), axis=-2, keepdims=True)
+    overlap = np.sum(np.conj(to_plain(vectors)) * function(), axis=-2, keepdims=True)
     return vectors * (overlap / np.abs(overlap))
 
 
@@ -213,24 +213,26 @@ def _is_written(level: Any) -> bool:
 
 def _find_on_level(x: Any, level: Any) -> Any:
     """Return the node of a level inside a value of a higher level."""
-    x = unwrapped(x)
+    x = take_current(x)
     while isinstance(x, Traced) and x.level is not level:
         x = x.value
     return x
 
 
 def _plain(x: Any) -> Any:
-    return plain(unwrapped(x))
+    return to_plain(take_current(x))
 
 
 def _give(leaf: Any, value: Any, call: Call | None) -> Any:
     """Return a node with another value, unless it has that value already."""
     if not isinstance(leaf, Traced):
         return leaf
-    own, value = np.asarray(plain(leaf)), np.asarray(value)
+    own, value = np.asarray(to_plain(leaf)), np.asarray(value)
     same = own.dtype == value.dtype and own.tobytes() == value.tobytes()
     same = same and (own.size < 2 or own.strides == value.strides)  # sums follow the layout
     if same or own.shape != value.shape:
         return leaf
-    number = float(value) if type(plain(leaf)) is float and own.dtype == value.dtype else value[()]
+    number = (
+        float(value) if type(to_plain(leaf)) is float and own.dtype == value.dtype else value[()]
+    )
     return give_value(leaf, GivenValue(number, call))

@@ -18,7 +18,7 @@ from simpleautodiff.arrays.operators import OPERATORS
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.arrays.writes.writing import methods_of_writable, writes_to_nodes
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.level import Traced, concrete, unwrapped
+from simpleautodiff.core.level import Traced, take_current, to_concrete
 from simpleautodiff.core.node import Node
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_mpmath_interval, register_later
@@ -52,7 +52,7 @@ def _class_of(x: Any, frame: FrameType) -> Any:
             _check_shuffle(x, frame.f_back)
     if _sees_nodes(asking):
         return type(x)
-    number = concrete(unwrapped(x))
+    number = to_concrete(take_current(x))
     if isinstance(number, np.ndarray) and not shape_of(x):
         return number.dtype.type  # a batch of single numbers
     return type(number) if isinstance(number, _NUMBERS) else type(x)

@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from simpleautodiff.arrays.reductions import axis_of
 from simpleautodiff.arrays.registry import FUNCTIONS, as_array, implements, to_dtype
 from simpleautodiff.arrays.shaping import move_by_index
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ArgumentError, InputError, cite_line
@@ -117,5 +117,5 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     if not isinstance(values, Traced):
         values = np.asarray(values, dtype_of(arr))
     return move_by_index(
-        lambda old, new: np.insert(old, plain(obj), new, axis), as_array(arr), values
+        lambda old, new: np.insert(old, to_plain(obj), new, axis), as_array(arr), values
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from simpleautodiff.arrays.call_hints import compiled_call_error
 from simpleautodiff.core.jet import Jet
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Node
 from simpleautodiff.errors import LostDerivativeError, TraceError, cite_line, find_scipy_frames
@@ -223,7 +223,9 @@ def _refuse_pickle(self: Any) -> Any:
 
 CONVERSIONS: dict[str, Callable[..., Any]] = {  # nearly all of them are refused
     "__format__": lambda self, spec: (
-        format(plain(self), spec) if spec and not isinstance(plain(self), Traced) else repr(self)
+        format(to_plain(self), spec)
+        if spec and not isinstance(to_plain(self), Traced)
+        else repr(self)
     ),
     "__hash__": _hash,
     "__reduce__": _refuse_pickle,

@@ -36,7 +36,7 @@ from simpleautodiff.arrays.random_draws import stand_in_for, stand_ins_for_rando
 from simpleautodiff.arrays.registry import FUNCTIONS, decide
 from simpleautodiff.arrays.shaping import add_axes, lay_out
 from simpleautodiff.arrays.writes.versions import MAKING, as_made
-from simpleautodiff.core.level import Traced, Written, unwrapped
+from simpleautodiff.core.level import Traced, Written, take_current
 from simpleautodiff.errors import (
     AutodiffError,
     DomainError,
@@ -150,7 +150,7 @@ def _convert(a: Any, dtype: Any = None, order: Any = None, ndmin: int = 0) -> An
         return FUNCTIONS[np.array](a, dtype, ndmin, order)
     node: Any = a
     node = node if dtype is None else node.astype(dtype, copy=False)
-    now = unwrapped(node)
+    now = take_current(node)
     converted = add_axes(lay_out(now, order), ndmin)
     return node if converted is now else converted
 
@@ -181,7 +181,7 @@ def _require_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     if not has_node([a]):
         return np.asarray_chkfinite(a, dtype, order)
     array = _convert(a, dtype, order)
-    if not decide(is_finite, unwrapped(array)):
+    if not decide(is_finite, take_current(array)):
         raise InputError(f"np.asarray_chkfinite: the array has infs or nans{cite_line()}")
     return array
 

@@ -27,7 +27,7 @@ from simpleautodiff.arrays.ufuncs import array_ufunc
 from simpleautodiff.arrays.writes.example_indices import is_single
 from simpleautodiff.arrays.writes.views import note
 from simpleautodiff.arrays.writes.writable import flat_view, get_item
-from simpleautodiff.core.level import plain, unwrapped
+from simpleautodiff.core.level import take_current, to_plain
 from simpleautodiff.core.node import Hand
 from simpleautodiff.errors import (
     ArgumentError,
@@ -71,7 +71,7 @@ def _index_number(self: Any, index: Any) -> Any:
 
 
 def _plain(x: Any) -> Any:
-    return plain(unwrapped(x))
+    return to_plain(take_current(x))
 
 
 def _length(self: Any) -> int:
@@ -90,7 +90,7 @@ class _Length:
     def __get__(self, node: Any, owner: Any = None) -> Any:
         if node is None:
             return self
-        if not shape_of(node) and not isinstance(plain(node), np.ndarray):
+        if not shape_of(node) and not isinstance(to_plain(node), np.ndarray):
             raise _SingleNumberError(f"{node!r} is a single number, not an array")
         return partial(_length, node)
 
@@ -184,12 +184,12 @@ FOREIGN_NAMES = {  # of PyTorch's tensors and other libraries' nodes: what to wr
 
 def _conjugate(self: Any) -> Any:
     """Return the complex conjugate; real numbers are returned themselves, as by NumPy."""
-    return conj(self) if is_complex(plain(self)) else self
+    return conj(self) if is_complex(to_plain(self)) else self
 
 
 ARRAY_METHODS: dict[str, Any] = {name: method_of(getattr(np, name)) for name in METHOD_NAMES}
 ARRAY_METHODS |= {
-    name: property(lambda self, name=name: getattr(np.asarray(plain(self)), name))  # type: ignore[misc]
+    name: property(lambda self, name=name: getattr(np.asarray(to_plain(self)), name))  # type: ignore[misc]
     for name in ("itemsize", "nbytes", "strides", "flags", "device")
 }
 ARRAY_METHODS |= {
@@ -210,13 +210,13 @@ ARRAY_METHODS |= {
     "flat": property(_flat, _make_setter("flat")),
     "astype": astype_,
     "compress": lambda self, condition, axis=None: np.compress(condition, self, axis),
-    "choose": lambda self, choices, mode="raise": np.choose(plain(self), choices, mode=mode),
+    "choose": lambda self, choices, mode="raise": np.choose(to_plain(self), choices, mode=mode),
     "item": _item,
     "tolist": _to_list,
     "shape": property(shape_of, _refuse_method("shape = ...", "write x = x.reshape(...)")),
     "ndim": property(lambda self: len(shape_of(self))),
     "size": property(lambda self: int(np.prod(shape_of(self), dtype=int))),
-    "dtype": property(lambda self: np.result_type(plain(self))),
+    "dtype": property(lambda self: np.result_type(to_plain(self))),
     "real": property(lambda self: real(self), _make_setter("real")),
     "imag": property(lambda self: imag(self), _make_setter("imag")),
     "conj": _conjugate,
@@ -227,7 +227,7 @@ ARRAY_METHODS |= {
     "__getitem__": _index,
     "__len__": _Length(),
     "__iter__": _iterate,
-    "__contains__": lambda self, value: bool(np.any(as_operand(self) == plain(value))),
+    "__contains__": lambda self, value: bool(np.any(as_operand(self) == to_plain(value))),
     "__array_function__": array_function,
     "__array_ufunc__": array_ufunc,
     "__matmul__": _times,

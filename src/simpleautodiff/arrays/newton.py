@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simpleautodiff.core.level import Traced, plain, unwrapped
+from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 
 def order_of(tree: Any) -> int:
     """Return the highest order of derivative that is being computed for any of the numbers."""
-    return max((_order(leaf) for leaf in flatten(map_leaves(unwrapped, tree))[0]), default=0)
+    return max((_order(leaf) for leaf in flatten(map_leaves(take_current, tree))[0]), default=0)
 
 
 def _order(x: Any) -> int:
@@ -38,5 +38,5 @@ def invert(x: Any, value: Any, parameters: Any, f: Callable[..., Any], slope: An
     """
     for _ in newton_steps((value, parameters)):
         left = value - f(x, *parameters)
-        x = x + (left - plain(left)) / slope(x, *parameters)
+        x = x + (left - to_plain(left)) / slope(x, *parameters)
     return x

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.rules.decisions import note_answer
 from simpleautodiff.rules.row import UFUNCS
 from simpleautodiff.rules.scalar import arithmetic, piecewise
@@ -55,9 +55,9 @@ def _make_comparison(compare: Callable[[Any, Any], Any], sign: str) -> Callable[
     """Return a comparison of plain values: it has no derivative, and decides which branch runs."""
 
     def comparison(self: Any, other: Any) -> Any:
-        answer = compare(plain(self), plain(other))
+        answer = compare(to_plain(self), to_plain(other))
         if answer is None:
-            raise undecided_error(f"whether {plain(self)} {sign} {plain(other)}")
+            raise undecided_error(f"whether {to_plain(self)} {sign} {to_plain(other)}")
         for x in (self, other):
             while isinstance(x, Traced) and not x.opaque:
                 answer = x.level.answered(answer, sign, self, other)
@@ -69,7 +69,7 @@ def _make_comparison(compare: Callable[[Any, Any], Any], sign: str) -> Callable[
 
 def _make_predicate(ufunc: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a predicate of the plain value."""
-    return lambda x: note_answer(ufunc(plain(x)), ufunc, x)
+    return lambda x: note_answer(ufunc(to_plain(x)), ufunc, x)
 
 
 OPERATORS: dict[str, Callable[..., Any]] = {

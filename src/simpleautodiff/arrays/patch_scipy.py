@@ -25,7 +25,7 @@ from simpleautodiff.arrays.registry import Function, explain_arguments
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, patch_constructors
 from simpleautodiff.arrays.writes.versions import Writable
-from simpleautodiff.core.level import Traced, plain, unwrapped
+from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_complex, optional
@@ -223,7 +223,7 @@ def _call_implementation(
     kwargs = {key: _as_array(value) for key, value in kwargs.items()}
     key = name.removeprefix("scipy.")
     takes_reals = key != name and _COMPLEX.isdisjoint((key, module_of(key)))
-    if takes_reals and any(is_complex(plain(leaf)) for leaf in flatten((args, kwargs))[0]):
+    if takes_reals and any(is_complex(to_plain(leaf)) for leaf in flatten((args, kwargs))[0]):
         raise RuleError(
             f"{name} of complex numbers has no derivative rule. Differentiate with respect to the "
             f"real and imaginary parts instead{cite_line()}"
@@ -243,7 +243,7 @@ def _as_array(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(_as_array(part) for part in value)
     if not isinstance(value, list):
-        return unwrapped(value)
+        return take_current(value)
     if not has_node(value):
         return np.asarray(value)
     parts = [_as_array(part) for part in value]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.registry import is_batch
-from simpleautodiff.core.level import Traced, Written, unwrapped
+from simpleautodiff.core.level import Traced, Written, take_current
 from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 
@@ -76,7 +76,7 @@ def _choose(original: Any, *args: Any, **kwargs: Any) -> Any:
     What moves elements draws the same numbers for places as for the elements.
     """
     given: Any = args[0] if args else None
-    x = unwrapped(given)
+    x = take_current(given)
     if not _is_node(x) or is_batch(x) or not shape_of(x) or kwargs.get("out") is not None:
         return original(*args, **kwargs)
     places = np.arange(math.prod(shape_of(x))).reshape(shape_of(x))

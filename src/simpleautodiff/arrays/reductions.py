@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.arrays.registry import as_array, implements, to_dtype
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import ArgumentError, InputError, cite_line
 from simpleautodiff.rules.array.dtypes import astype, dtype_of, real_dtype
 from simpleautodiff.rules.array.indexing import concatenate, cumsum, getitem
@@ -50,7 +50,7 @@ def count(x: Any, axis: Any, where: Any = True, keepdims: Any = False) -> Any:
     if where is True:
         full = shape_of(x)
         return math.prod(full if axis is None else [full[a] for a in axes_of(x, axis)])
-    there = np.broadcast_to(plain(where), shape_of(x))
+    there = np.broadcast_to(to_plain(where), shape_of(x))
     return np.sum(there, axis=axis, keepdims=keepdims).astype(real_dtype(x))
 
 
@@ -58,7 +58,7 @@ def fill_unselected(x: Any, where: Any, neutral: Any) -> Any:
     """Put a neutral element where `where` is false."""
     if where is True:
         return x
-    return where_row(as_condition(plain(where)), x, dtype_of(x).type(neutral))
+    return where_row(as_condition(to_plain(where)), x, dtype_of(x).type(neutral))
 
 
 def flatten_axes(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from simpleautodiff.arrays.given_values import ROUNDED_OTHERWISE, give_values
 from simpleautodiff.arrays.lost_derivatives import SCIPY, scipy_error
-from simpleautodiff.core.level import Traced, Written, concrete, plain, unwrapped
+from simpleautodiff.core.level import Traced, Written, take_current, to_concrete, to_plain
 from simpleautodiff.core.node import Node
 from simpleautodiff.errors import (
     ArgumentError,
@@ -73,7 +73,7 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         if _takes_positions(function, implementation, args) and (
             not kwargs or _takes_keywords(implementation, kwargs)
         ):
-            result = _as_new(implementation(*map(unwrapped, args), **kwargs), function, args)
+            result = _as_new(implementation(*map(take_current, args), **kwargs), function, args)
         else:
             result = _call_with_defaults(function, implementation, args, kwargs)
     except AutodiffError:
@@ -123,7 +123,7 @@ def _call_with_defaults(function: Any, implementation: Function, args: Any, kwar
     """Call an implementation with the arguments and defaults of NumPy's function."""
     args, given = bind_arguments(function, args, kwargs)
     out, dtype = given.pop("out", None), given.get("dtype")
-    args = [unwrapped(arg) for arg in args]
+    args = [take_current(arg) for arg in args]
     takes = _parameters(implementation)
     if dtype is not None and "dtype" not in takes:
         args = [to_dtype(args[0], given.pop("dtype")), *args[1:]]
@@ -196,7 +196,7 @@ def method_of(function: Any) -> Function:
 
 
 def _plain(x: Any) -> Any:
-    return plain(unwrapped(x))
+    return to_plain(take_current(x))
 
 
 def explain_arguments(name: str, implementation: Function, args: Any, kwargs: Any) -> None:
@@ -272,18 +272,18 @@ _AS_THEY_ARE = {Node, np.ndarray, np.float64, float, int}
 
 def is_batch(x: Any) -> bool:
     """Tell whether x is a batch, whose values no implementation may branch on."""
-    number = plain(x)
+    number = to_plain(x)
     return getattr(number, "array_like", False) or getattr(number, "opaque", False)
 
 
 def can_decide(x: Any) -> bool:
     """Tell whether code may branch on values: those of a batch differ between examples."""
-    return getattr(plain(x), "can_decide", not is_batch(x))
+    return getattr(to_plain(x), "can_decide", not is_batch(x))
 
 
 def decide(question: Function, x: Any, *settings: Any) -> bool:
     """Answer a question about a plain array; a program that is recorded holds for that answer."""
-    x = plain(x)
+    x = to_plain(x)
     while isinstance(x, Traced) and not hasattr(x.level, "guard"):
         x.level.part_by(question, x, settings)  # type: ignore[attr-defined]
         x = x.value  # of all examples of a batch
@@ -311,7 +311,7 @@ def as_float(x: Any) -> Any:
 
 def widen(x: Any) -> Any:
     """Convert to at least 64 bits, as some functions of NumPy do; other libraries do not."""
-    if not hasattr(x, "dtype") or type(concrete(x)) is Foreign:
+    if not hasattr(x, "dtype") or type(to_concrete(x)) is Foreign:
         return x
     return to_dtype(x, np.result_type(dtype_of(x), np.float64))
 
@@ -338,10 +338,10 @@ def write_result(result: Any, out: Any, name: str) -> Any:
 def _write_to(out: Any, result: Any, name: str) -> Any:
     """Write a result to an array that can hold nodes."""
     array = out.writable()
-    if np.shape(plain(result)) != np.shape(plain(array.current)):
+    if np.shape(to_plain(result)) != np.shape(to_plain(array.current)):
         raise ArgumentError(
-            f"{name}: out has the shape {np.shape(plain(array.current))}, the result "
-            f"{np.shape(plain(result))}{cite_line()}"
+            f"{name}: out has the shape {np.shape(to_plain(array.current))}, the result "
+            f"{np.shape(to_plain(result))}{cite_line()}"
         )
     array.current = result
     return out

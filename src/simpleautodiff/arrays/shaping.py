@@ -16,7 +16,7 @@ from simpleautodiff.arrays.registry import (
     as_array,
     implements,
 )
-from simpleautodiff.core.level import Traced, concrete, plain
+from simpleautodiff.core.level import Traced, to_concrete, to_plain
 from simpleautodiff.errors import ArgumentError, ValueKindError, cite_line
 from simpleautodiff.rules.array.dtypes import astype, dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem, roll, scatter
@@ -60,7 +60,7 @@ def layout_of(x: Any) -> Any:
     It is not known if an array has no elements, or no memory any more. For a batch it is the layout
     that a single example would have.
     """
-    array = concrete(x)
+    array = to_concrete(x)
     if not isinstance(array, np.ndarray) or not array.size or not any(array.strides):
         return None
     full = shape_of(x)
@@ -202,7 +202,7 @@ def take(
     a: Any, indices: Any, axis: int | None = None, out: None = None, mode: Any = "raise"
 ) -> Any:
     """Take elements by index; the indices may differ between the examples of a batch."""
-    indices = plain(indices)
+    indices = to_plain(indices)
     if not isinstance(indices, Traced):
         return move_by_index(lambda numbers: np.take(numbers, indices, axis, mode=mode), a)
     a, axis = (a, axis) if axis is not None else (ravel(a), 0)
@@ -267,7 +267,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
     """Broadcast all arrays to their common shape."""
-    new = np.broadcast_shapes(*[np.shape(plain(a)) for a in args])
+    new = np.broadcast_shapes(*[np.shape(to_plain(a)) for a in args])
     return tuple(np.broadcast_to(a, new) for a in args)
 
 
@@ -360,9 +360,9 @@ def astype_(
             f"in a list{cite_line()}"
         )
     if new.kind not in "fc":
-        number = plain(x)
+        number = to_plain(x)
         return (number if hasattr(number, "astype") else np.asarray(number)).astype(new)
-    part = real(x) if new.kind == "f" and is_complex(plain(x)) else x
+    part = real(x) if new.kind == "f" and is_complex(to_plain(x)) else x
     return astype(lay_out(part, order), new)
 
 

@@ -28,7 +28,7 @@ from simpleautodiff.arrays.registry import (
     write_result,
 )
 from simpleautodiff.arrays.writes.put_functions import write_at
-from simpleautodiff.core.level import Traced, Written, plain, unwrapped
+from simpleautodiff.core.level import Traced, Written, take_current, to_plain
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.errors import InputError, LostDerivativeError, RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -47,7 +47,7 @@ _IGNORED = ("casting", "order", "subok")
 
 def _float_power(x: Any, y: Any) -> Any:
     """Raise to a power, in at least 64 bits."""
-    wide = np.result_type(plain(x), plain(y), np.float64)
+    wide = np.result_type(to_plain(x), to_plain(y), np.float64)
     return power(*[to_dtype(u, wide) if hasattr(u, "dtype") else u for u in (x, y)])
 
 
@@ -64,7 +64,7 @@ _split = add_kinks(
 
 def evaluate_plainly(function: Function, *args: Any) -> Any:
     """Evaluate on plain values; for a batch, on those of each example."""
-    args = tuple(map(plain, args))
+    args = tuple(map(to_plain, args))
     level: Any = next((x.level for x in args if isinstance(x, Traced)), None)
     return function(*args) if level is None else level.elementwise(function, args)
 
@@ -74,7 +74,7 @@ def _ldexp(x: Any, n: Any, times: Function = mul) -> Any:
         raise InputError(
             f"np.ldexp needs integers for exponents; write x * 2.0**n for others{cite_line()}"
         )
-    factor = 2.0 ** plain(n)
+    factor = 2.0 ** to_plain(n)
     return times(x, factor.astype(dtype_of(x)) if hasattr(factor, "astype") else factor)
 
 
@@ -95,7 +95,7 @@ def _modf(x: Any) -> tuple[Any, Any]:
 
 def _nextafter(x: Any, y: Any) -> Any:
     """Return the next number towards another; its derivative is that of the first."""
-    return x + (evaluate_plainly(np.nextafter, x, y) - plain(x))
+    return x + (evaluate_plainly(np.nextafter, x, y) - to_plain(x))
 
 
 def _check_axes(name: str, lengths: str, x1: Any, x2: Any) -> None:
@@ -180,7 +180,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     library = "np" if getattr(np, ufunc.__name__, None) is ufunc else "scipy.special"
     name = f"{library}.{ufunc.__name__}"
     if "(vectorized)" in ufunc.__name__ and method == "__call__" and not kwargs:
-        return call_made_ufunc(ufunc, *[as_array(unwrapped(x)) for x in inputs])
+        return call_made_ufunc(ufunc, *[as_array(take_current(x)) for x in inputs])
     if method == "at" and isinstance(inputs[0], (Traced, Written)):
         return write_at(ufunc, *inputs)
     if method == "at":
@@ -188,13 +188,13 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
             f"{name}.at writes into an array. Make it with y = np.zeros_like(x) or y = x.copy(), "
             f"then write {name}.at(y, ...){cite_line()}"
         )
-    given = [as_array(unwrapped(x)) for x in inputs]
+    given = [as_array(take_current(x)) for x in inputs]
     out = kwargs.pop("out", None)
     if is_plain(ufunc) and ufunc not in _REDUCTIONS:
         if method == "__call__" and not kwargs and out is None and ufunc in UFUNCS:
             return UFUNCS[ufunc](*given)  # so that levels can note the comparison
         function = getattr(ufunc, method)
-        answer = function(*map(plain, given), **_with_out(kwargs, out))
+        answer = function(*map(to_plain, given), **_with_out(kwargs, out))
         return answer if ufunc is np.spacing else note_answer(answer, function, *given, **kwargs)
     if (UFUNCS.get(ufunc) or SPECIAL_UFUNCS.get(ufunc.__name__)) is None:
         raise no_rule(name)
@@ -230,8 +230,8 @@ def _call(ufunc: Any, inputs: list[Any], out: Any, kwargs: dict[str, Any]) -> An
     with np.errstate(all=None if where is True else "ignore"):
         result = wrapping(*inputs, **kwargs)
     if where is not True:
-        before = 0.0 if out is None else unwrapped(out[0])
-        result = where_row(as_condition(plain(where)), result, before)
+        before = 0.0 if out is None else take_current(out[0])
+        result = where_row(as_condition(to_plain(where)), result, before)
     return write_result(result, out, f"np.{ufunc.__name__}")
 
 
@@ -268,8 +268,8 @@ def _reduce_logaddexp(ufunc: Any, parts: Any) -> Any:
     adding all but one of these again, preserves the last digits of a sum slightly above 1.
     """
     exp, unit = (np.exp, 1.0) if ufunc is np.logaddexp else (np.exp2, math.log(2))
-    largest = np.max(plain(parts), axis=0)
-    at = plain(parts) == largest
+    largest = np.max(to_plain(parts), axis=0)
+    at = to_plain(parts) == largest
     largest = np.where(np.isfinite(largest), largest, 0).astype(dtype_of(parts))
     with np.errstate(all="ignore"):  # as NumPy's own does for infinite numbers
         more = sum_over(exp(parts - largest) - at.astype(dtype_of(parts)), 0, False)

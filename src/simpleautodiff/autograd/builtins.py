@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from simpleautodiff.core.level import plain, unwrapped
+from simpleautodiff.core.level import take_current, to_plain
 
 __all__ = ["DictBox", "SequenceBox", "dict", "isinstance", "list", "tuple", "type"]
 dict, list, tuple = builtins.dict, builtins.list, builtins.tuple
@@ -22,7 +22,7 @@ def isinstance(x: Any, kinds: Any) -> bool:
     >>> ad.grad(lambda x: x**2 if isinstance(x, float) else x)(3.0)
     6.0
     """
-    return builtins.isinstance(x, kinds) or builtins.isinstance(plain(unwrapped(x)), kinds)
+    return builtins.isinstance(x, kinds) or builtins.isinstance(to_plain(take_current(x)), kinds)
 
 
 def type(x: Any) -> Any:
@@ -35,4 +35,4 @@ def type(x: Any) -> Any:
     >>> type(ad.Node(2.0))
     <class 'float'>
     """
-    return builtins.type(plain(unwrapped(x)))
+    return builtins.type(to_plain(take_current(x)))

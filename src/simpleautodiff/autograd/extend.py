@@ -15,7 +15,7 @@ import numpy as np
 from simpleautodiff.arrays.registry import FUNCTIONS, SPECIAL_UFUNCS
 from simpleautodiff.autograd.leaf_packing import Packing, is_node, is_number
 from simpleautodiff.autograd.vspaces import VSpace, vspace
-from simpleautodiff.core.level import Traced as Box, apply, plain, unwrapped
+from simpleautodiff.core.level import Traced as Box, apply, take_current, to_plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import RuleError, cite_line
@@ -138,7 +138,7 @@ def _rule_for(rules: Rules, mode: str, i: int) -> Any:
 
 def _transpose(linear: Any, like: Any) -> F:
     """Return the transpose of a linear map, whose argument has the shape and dtype of `like`."""
-    start = zero_like(plain(like))
+    start = zero_like(to_plain(like))
     return lambda x: vjp(linear, start)[1](x)[0]
 
 
@@ -339,7 +339,7 @@ def notrace_primitive(function: F) -> F:
 
     @wraps(function)
     def call_plainly(*args: Any, **kwargs: Any) -> Any:
-        bare = lambda x: plain(unwrapped(x))  # noqa: E731
+        bare = lambda x: to_plain(take_current(x))  # noqa: E731
         return function(*map_leaves(bare, args), **map_leaves(bare, kwargs))
 
     return call_plainly

@@ -12,7 +12,7 @@ import numpy as np
 
 from simpleautodiff.autograd.leaf_packing import is_node
 from simpleautodiff.autograd.wrap_util import restrict_to
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import ResultError
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms import grad as transforms
@@ -91,7 +91,7 @@ def _give_numbers(f: F) -> F:
 def _as_number(result: Any) -> Any:
     """Return a result of shape (1,), (1, 1), ... as a number."""
     shape = shape_of(result)
-    if is_complex(plain(result)):
+    if is_complex(to_plain(result)):
         raise ResultError(
             "grad of autograd is that of real results; use holomorphic_grad, or simpleautodiff.grad"
         )
@@ -296,7 +296,7 @@ def holomorphic_grad(f: F, argnum: Argnums = 0) -> F:
 
     def slope(*args: Any, **kwargs: Any) -> Any:
         _, x = restrict_to(f, argnum, args, kwargs)
-        if any(is_complex(plain(leaf)) for leaf in flatten(x)[0]):
+        if any(is_complex(to_plain(leaf)) for leaf in flatten(x)[0]):
             return of_complex(*args, **kwargs)
         warnings.warn("Input to holomorphic_grad is not complex", stacklevel=2)
         return of_real(*args, **kwargs)

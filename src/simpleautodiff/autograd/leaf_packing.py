@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, unwrapped
+from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.values.pytree import flatten, matching_leaves, parts_of
@@ -16,7 +16,7 @@ from simpleautodiff.values.pytree import flatten, matching_leaves, parts_of
 
 def is_node(x: Any) -> bool:
     """Tell whether x is a node, or an array that nodes were written to."""
-    return isinstance(x, Traced) or isinstance(unwrapped(x), Traced)
+    return isinstance(x, Traced) or isinstance(take_current(x), Traced)
 
 
 def is_number(x: Any) -> bool:

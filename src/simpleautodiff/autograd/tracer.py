@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simpleautodiff.autograd.extend import Box, notrace_primitive, primitive
-from simpleautodiff.core.level import plain, unwrapped
+from simpleautodiff.core.level import take_current, to_plain
 from simpleautodiff.transforms.arguments import Selection
 from simpleautodiff.transforms.recorded_call import RecordedCall
 
@@ -16,7 +16,7 @@ __all__ = ["Box", "Node", "getval", "isbox", "notrace_primitive", "primitive", "
 
 def getval(x: Any) -> Any:
     """Return the plain value of a node; return anything else unchanged."""
-    return plain(unwrapped(x))
+    return to_plain(take_current(x))
 
 
 def isbox(x: Any) -> bool:

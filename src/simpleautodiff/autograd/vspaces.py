@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain, unwrapped
+from simpleautodiff.core.level import take_current, to_plain
 from simpleautodiff.errors import ValueKindError
 from simpleautodiff.values.pytree import assemble, list_parts
 
@@ -199,7 +199,7 @@ def vspace(value: Any) -> Any:
     >>> vspace([1.0, np.zeros(2)]).zeros()
     [array(0.), array([0., 0.])]
     """
-    value = plain(unwrapped(value))
+    value = to_plain(take_current(value))
     if type(value) in VSpace.mappings:
         return VSpace.mappings[type(value)](value)
     if isinstance(value, (np.ndarray, np.generic, int, float, complex)):

@@ -24,7 +24,7 @@ from simpleautodiff.compiled.run_long_loop import run_long_loop
 from simpleautodiff.compiled.running.batched_function import record_batched
 from simpleautodiff.compiled.signature import CallSignature
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.level import Written, unwrapped
+from simpleautodiff.core.level import Written, take_current
 from simpleautodiff.errors import TraceError
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.values.pytree import Rebuild, flatten
@@ -104,7 +104,7 @@ def run_on_symbols(
             return result
 
         results, rebuild_result = flatten(run_with_replacements(f, run, run))
-        outputs = [unwrapped(x) for x in results]
+        outputs = [take_current(x) for x in results]
         if level.captured:
             raise TraceError(f"{name_of(f)} reads a number of a function being recorded")
         return level.finish(outputs, len(described.varies)), outputs, rebuild_result

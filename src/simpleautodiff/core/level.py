@@ -40,9 +40,9 @@ class Traced:
         """The class that `isinstance` sees: outside this library, that of the innermost number."""
         return engine.class_of(self, sys._getframe(1))
 
-    def plainly(self) -> Any:
+    def to_plain(self) -> Any:
         """Return the innermost number; for an opaque value, what stands for the numbers."""
-        return plain(self.value)
+        return to_plain(self.value)
 
 
 class Written:
@@ -53,24 +53,24 @@ class Written:
     writable: Any
 
 
-def unwrapped(x: Any) -> Any:
+def take_current(x: Any) -> Any:
     """Return the current node of an array that was written to; return anything else unchanged."""
     return x.current if issubclass(type(x), Written) else x
 
 
-def plain(x: Any) -> Any:
+def to_plain(x: Any) -> Any:
     """Return the innermost number of a node of nodes; a number is returned unchanged.
 
     A batch is returned as a batch of plain numbers.
     """
     while isinstance(x, Traced):
         if x.opaque:
-            return x.plainly()
+            return x.to_plain()
         x = x.value
     return x
 
 
-def concrete(x: Any) -> Any:
+def to_concrete(x: Any) -> Any:
     """Return the plain array of a node; for an opaque value, all its examples or this call's."""
     while isinstance(x, Traced):
         x = x.concrete if x.opaque and hasattr(x, "concrete") else x.value
@@ -133,7 +133,7 @@ def apply(primitive: Primitive, *args: Any) -> Any:
                 level = part.level
         if issubclass(type(arg), Written) or not isinstance(arg, (Traced, int, float)):
             setting = i in primitive.settings
-            argument = as_argument(unwrapped(arg), setting)
+            argument = as_argument(take_current(arg), setting)
             if argument is not arg:
                 result = apply(primitive, *args[:i], argument, *args[i + 1 :])
                 return result if primitive.arrays else keep_labels(arg, result)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.level import REFUSED, WATCHERS, Traced, Written, apply, unwrapped
+from simpleautodiff.core.level import REFUSED, WATCHERS, Traced, Written, apply, take_current
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive, values_read
 from simpleautodiff.fast.direct_pulls import enter
@@ -51,7 +51,7 @@ def wrap(primitive: Primitive) -> Callable[..., Any]:
 def _apply_unwrapped(wrapping: Any, primitive: Primitive, args: tuple[Any, ...]) -> Any:
     """Run a primitive on the current nodes of written arrays, which may take the fast path."""
     if any([issubclass(type(arg), Written) for arg in args]):
-        return wrapping(*map(unwrapped, args))
+        return wrapping(*map(take_current, args))
     return apply(primitive, *args)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import apply, plain
+from simpleautodiff.core.level import apply, to_plain
 from simpleautodiff.core.linear import Linear
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import DomainError
@@ -174,12 +174,12 @@ def _sizes(z: Any) -> Any:
 
     Tolerances are absolute, too: a derivative in a rate of 1e7 would be far below them.
     """
-    return np.maximum(1.0, np.abs(plain(z)))
+    return np.maximum(1.0, np.abs(to_plain(z)))
 
 
 def _scale(z: Any, direction: Any) -> tuple[Any, Any]:
     """Scale a direction to the size of the numbers it changes; return it and the divisor."""
-    size = np.max(np.abs(plain(direction)) / _sizes(z), initial=0.0)
+    size = np.max(np.abs(to_plain(direction)) / _sizes(z), initial=0.0)
     size = np.where(size == 0, 1.0, size)
     return direction / size, size
 

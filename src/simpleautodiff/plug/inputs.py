@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, plain, unwrapped
+from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.errors import ArgumentError, cite_line
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.arguments import check_function, name_of
@@ -28,12 +28,12 @@ def scipy_module(name: str) -> Any:
 
 def has_nodes(tree: Any) -> bool:
     """Tell whether a node is among the leaves."""
-    return any(isinstance(unwrapped(leaf), Traced) for leaf in flatten(tree)[0])
+    return any(isinstance(take_current(leaf), Traced) for leaf in flatten(tree)[0])
 
 
 def plain_tree(tree: Any) -> Any:
     """Replace the nodes of a structure by their innermost values."""
-    return map_leaves(lambda leaf: plain(unwrapped(leaf)), tree)
+    return map_leaves(lambda leaf: to_plain(take_current(leaf)), tree)
 
 
 def as_tuple(args: Any) -> tuple[Any, ...]:
@@ -54,7 +54,7 @@ def solve_each(solve: F, *args: Any) -> Any:
 
 def vector(numbers: Any) -> Any:
     """Return a list of numbers and nodes, an array, or one number, as an array or a node."""
-    numbers = map_leaves(unwrapped, numbers)
+    numbers = map_leaves(take_current, numbers)
     if isinstance(numbers, Traced):
         return numbers
     if isinstance(numbers, (list, tuple)) and has_nodes(numbers):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.registry import is_batch
-from simpleautodiff.core.level import Traced, apply, plain
+from simpleautodiff.core.level import Traced, apply, to_plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.plug.flow import IMPLICIT, InitialValueProblem, check_success
 from simpleautodiff.plug.inputs import (
@@ -119,12 +119,14 @@ def _interpolant(solution: F, t_span: Any, right: F, args: tuple[Any, ...]) -> F
     """Return the solution as a function of time: solve the problem again, at the given times."""
 
     def sol(t: Any) -> Any:
-        times = np.atleast_1d(np.asarray(plain(t), dtype=float))
+        times = np.atleast_1d(np.asarray(to_plain(t), dtype=float))
         low, high = sorted(plain_tree(t_span))
         if times.min() < low or times.max() > high:
-            raise ArgumentError(f"sol(t) of nodes takes times from {low} to {high}; got {plain(t)}")
+            raise ArgumentError(
+                f"sol(t) of nodes takes times from {low} to {high}; got {to_plain(t)}"
+            )
         sides, places = np.unique(times, return_inverse=True)
-        forward = 1 if plain(t_span[0]) <= plain(t_span[1]) else -1
+        forward = 1 if to_plain(t_span[0]) <= to_plain(t_span[1]) else -1
         y = solution(sides[::forward])[:, ::forward][:, places]
         y = move_to_nodes(right, np.atleast_1d(t), times, y, args)
         return y if shape_of(t) else y[:, 0]
@@ -152,14 +154,14 @@ def odeint(func: F, y0: Any, t: Any, args: Any = (), **options: Any) -> Any:
     check_function(func)
     t = vector(t)
     if len(shape_of(t)) != 1 or shape_of(t)[0] < 1:
-        raise ArgumentError(f"t must be a list of times, the first that of y0; got {plain(t)!r}")
+        raise ArgumentError(f"t must be a list of times, the first that of y0; got {to_plain(t)!r}")
 
     def fun(t: Any, y: Any, *rest: Any) -> Any:
         return func(y, t, *rest)
 
     settings = {"method": "LSODA", "rtol": 1.49e-8, "atol": 1.49e-8, **options}
     found = solve_ivp(fun, (t[0], t[-1]), y0, t_eval=t, args=as_tuple(args), **settings)
-    return np.transpose(check_success(found, plain(t)[[0, -1]]).y)
+    return np.transpose(check_success(found, to_plain(t)[[0, -1]]).y)
 
 
 def _refuse(**given: Any) -> None:
@@ -189,13 +191,13 @@ def _solve(
     first, last = t_span
     y0 = _real(y0) * 1.0
     if isinstance(first, Traced):
-        y0 = step(right, first, y0, args, plain(first) - first)
+        y0 = step(right, first, y0, args, to_plain(first) - first)
     inputs = PackedInputs((y0, args), "solve_ivp")
     z = inputs.join()
     problem = _problem(right, inputs, plain_tree((t_span, t_eval)), shape_of(y0)[0], z, how)
     if is_batch(z):
         return _solve_batch(problem, z, events)
-    numbers = np.array(plain(z), dtype=float)
+    numbers = np.array(to_plain(z), dtype=float)
     found = problem.solve(numbers, events and [_plain_event(e, inputs, numbers) for e in events])
     problem.set_times(found)
     y = apply(problem.flow, z)
@@ -270,11 +272,11 @@ def _crossings(
 def _latest_crossing(crossings: list[list[tuple[Any, Any]]], span: tuple[float, float]) -> Any:
     """Return the time of the event that ended the solution."""
     times = [t for crossed in crossings for t, _ in crossed]
-    return min(times, key=lambda t: abs(plain(t) - span[1]))
+    return min(times, key=lambda t: abs(to_plain(t) - span[1]))
 
 
 def _real(y0: Any) -> Any:
-    if np.iscomplexobj(plain(y0)):
+    if np.iscomplexobj(to_plain(y0)):
         raise ArgumentError(
             "a complex y0 has no derivatives in solve_ivp; solve for the real and the imaginary "
             "part: y0 = np.concatenate([y0.real, y0.imag])"

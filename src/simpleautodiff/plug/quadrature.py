@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, apply, plain, unwrapped
+from simpleautodiff.core.level import Traced, apply, take_current, to_plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError
@@ -45,18 +45,18 @@ def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: 
     >>> bool(abs(ad.grad(area)(2.0) - -0.5 * np.sqrt(np.pi) * 2.0**-1.5) < 1e-10)
     True
     """
-    args, a, b = as_tuple(args), unwrapped(a), unwrapped(b)
+    args, a, b = as_tuple(args), take_current(a), take_current(b)
     compute = functools.partial(scipy_module("integrate").quad, full_output=full_output, **options)
     if not has_nodes((a, b, args)):
         return compute(require_plain(f) if callable(f) else f, a, b, args)
     if options.get("complex_func"):
         raise ArgumentError("complex_func of quad: integrate the real and the imaginary part")
-    for limit in (plain(a), plain(b)):
+    for limit in (to_plain(a), to_plain(b)):
         check_real(limit, "quad")
     inputs = PackedInputs(args, "quad")
     integrand = check_shape(f, (), "the integrand is one number")
     alone = lambda a, b, args: compute(require_plain(integrand), a, b, args)  # noqa: E731
-    found = solve_each(alone, plain(a), plain(b), plain_tree(args))
+    found = solve_each(alone, to_plain(a), to_plain(b), plain_tree(args))
     of_vector = lambda x, z: integrand(x, *inputs.split(z))  # noqa: E731
     return (_integral(of_vector, (), a, b, inputs.join(), options), *found[1:])
 
@@ -99,7 +99,7 @@ def _integral(f: F, shape: tuple[int, ...], a: Any, b: Any, z: Any, options: dic
 
 def _limit_derivative(f: F, x: Any, z: Any, sign: int) -> Any:
     """Return the derivative in a limit; 0 for an infinite one."""
-    limit = plain(x)
+    limit = to_plain(x)
     if not isinstance(limit, Traced) and math.isinf(limit):
         return ZERO
     value = sign * f(x, z)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.newton import newton_steps, order_of
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import DomainError, RuleError
 from simpleautodiff.plug.inputs import F, check_shape, has_nodes, vector
 from simpleautodiff.rules.array.indexing import concatenate
@@ -72,7 +72,7 @@ def find_crossing(event: F, right: F, t: float, y: Any, args: tuple[Any, ...]) -
     _check_order((t, y, args))
     for _ in newton_steps((t, y, args)):
         value, slope = jvp(after, (h,), (1.0,))
-        if plain(slope) == 0:
+        if to_plain(slope) == 0:
             raise DomainError(
                 f"the time of the event {name_of(event)} at t = {t} has no derivative: the event "
                 "does not change there, so it is touched, not crossed"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError, AutodiffError, CheckError, ResultError
 from simpleautodiff.program.recorded_run import trace
@@ -73,7 +73,7 @@ def check_grad(f: F, *args: Any, order: int = 1, tolerance: float = 1e-7) -> lis
         raise ArgumentError(f"the order of a check is 1, 2, ...; got {order!r}")
     point = _Point(f, args)
     result = f(*point.move(0.0, ()))
-    split = [is_complex(plain(leaf)) for leaf in flatten(result)[0]]
+    split = [is_complex(to_plain(leaf)) for leaf in flatten(result)[0]]
     outputs = sum(map(_size, _real_parts(result, split)))
     if not outputs:
         raise ResultError(f"{name_of(f)} returned nothing to check; did it forget to return?")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import Linear, filled
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.sweep import reverse_sweep
@@ -184,7 +184,7 @@ def _bad_product(program: Program) -> BadNumber | None:
 
 def _operands(node: Node, k: int) -> list[Any]:
     """Return the numbers by which a linear map multiplies: the other operands, or its only one."""
-    values = list(map(plain, node.values()))
+    values = list(map(to_plain, node.values()))
     others = [value for i, value in enumerate(values) if i != k and _is_real(value)]
     return others or [values[k]]
 
@@ -220,7 +220,7 @@ def _report(
 def _find_first_bad(value: Any) -> tuple[int, ...] | None:
     """Return the index of the first nan or inf, () for a scalar, None if there is none."""
     try:
-        bad = ~np.isfinite(plain(value))
+        bad = ~np.isfinite(to_plain(value))
     except TypeError:
         return None  # number types that NumPy does not know
     if not np.any(bad):

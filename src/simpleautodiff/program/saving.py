@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.node import HAND, Constant, Node
 from simpleautodiff.core.primitive import TABLE, Primitive
 from simpleautodiff.errors import TraceError
@@ -33,7 +33,7 @@ def save_nodes(nodes: Sequence[Node]) -> list[SavedNode]:
             _name_row(node.primitive),
             tuple([None if type(arg) is Node else _plain_argument(arg) for arg in node.args]),
             tuple([place[arg] if type(arg) is Node else None for arg in node.args]),
-            plain(node.value),
+            to_plain(node.value),
         )
         for node in nodes
     ]
@@ -60,7 +60,7 @@ def is_importable(f: Any) -> bool:
 
 
 def _plain_argument(arg: Any) -> Any:
-    return plain(arg.value) if isinstance(arg, Constant) else arg
+    return to_plain(arg.value) if isinstance(arg, Constant) else arg
 
 
 def _name_row(row: Primitive | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, filled, pull, push
 from simpleautodiff.core.sweep import fit
 from simpleautodiff.rules.decisions import note_decision
@@ -82,7 +82,7 @@ class Masked(PartialAdjoint):
 
     def fit(self, like: Any) -> Any:
         """Give it the shape of `like`."""
-        if self.mask.shape == shape(plain(like)):
+        if self.mask.shape == shape(to_plain(like)):
             return Masked(fit(self.array, like), self.mask)
         return self._move(lambda bar: fit(bar, like))
 
@@ -131,7 +131,7 @@ class Slopes(Linear):
 
 def _spread(mask: Any, array: Any) -> Any:
     """Broadcast a mask to the shape of its array."""
-    whole = shape(plain(array))
+    whole = shape(to_plain(array))
     return mask if mask.shape == whole else np.broadcast_to(mask, whole)
 
 
@@ -161,7 +161,7 @@ def either(*conditions: Any) -> Any:
 
 def is_nan(x: Any) -> Any:
     """Tell where a number is nan; an interval never is."""
-    return False if isinstance(plain(x), Interval) else x != x
+    return False if isinstance(to_plain(x), Interval) else x != x
 
 
 def _choose_each(condition: Any, yes: Any, no: Any) -> Any:
@@ -186,7 +186,7 @@ def _take(condition: Any, x: Any, y: Any) -> Any:
 
 def _where_rule(condition: Any, first: bool) -> Any:
     """Return the local derivative of where(condition, x, y) in x if `first`, else in y."""
-    condition = as_condition(plain(condition))
+    condition = as_condition(to_plain(condition))
     return choose(condition, 1, ZERO) if first else choose(condition, ZERO, 1)
 
 
@@ -197,7 +197,7 @@ def as_condition(condition: Any) -> Any:
 
 def half(x: Any) -> Any:
     """Return 1/2 in a number type that mixes with that of `x`, exact for Fraction and Decimal."""
-    number = plain(x)
+    number = to_plain(x)
     if isinstance(number, (float, int, np.generic, np.ndarray)):
         return 0.5
     return lift(1, number) / 2

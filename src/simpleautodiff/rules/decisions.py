@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simpleautodiff.core.level import Traced, plain, unwrapped
+from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.values.functions import Function
 from simpleautodiff.values.pytree import flatten
 
@@ -16,7 +16,7 @@ from simpleautodiff.values.pytree import flatten
 def find_written_level(*values: Any) -> Any:
     """Return the tape to be translated into source code that a value belongs to, if any."""
     for leaf in flatten(values)[0]:
-        x = unwrapped(leaf)
+        x = take_current(leaf)
         if hasattr(x, "decide") and x.level is not None:
             return x.level  # x is a condition
         while isinstance(x, Traced):
@@ -30,7 +30,7 @@ def as_operand(x: Any) -> Any:
     """Return x as the operand of a condition: its plain number, or its node on such a tape."""
     level = find_written_level(x)
     if level is None:
-        return plain(x)
+        return to_plain(x)
     while x.level is not level:
         x = x.value
     return x

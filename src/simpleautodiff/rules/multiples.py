@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.jet import Jet, JetLevel
-from simpleautodiff.core.level import Traced, apply, concrete, plain
+from simpleautodiff.core.level import Traced, apply, to_concrete, to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import TABLE, Args, Primitive
@@ -72,7 +72,7 @@ def multiply_roots(x: Any, y: Any) -> Any:
         if not is_same(first.root, second.root):
             return None
         smooth = _scale(first.cofactor, _scale(second.cofactor, first.square))
-    zero = plain(x) == 0
+    zero = to_plain(x) == 0
     if smooth is first.square or (not isinstance(zero, Traced) and np.all(zero)):
         return smooth
     return where(zero, smooth, apply(_without_restating(TABLE["mul"]), x, y))
@@ -95,7 +95,7 @@ def carry_root(primitive: Primitive, *args: Any) -> Restated:
             _find_root(arg) if jet and _reads_root(primitive, k) else None
             for k, (arg, jet) in enumerate(zip(args, jets, strict=True))
         ]
-        if not any(parts) or (primitive.name in _ABSOLUTE_VALUES and is_complex(plain(args[0]))):
+        if not any(parts) or (primitive.name in _ABSOLUTE_VALUES and is_complex(to_plain(args[0]))):
             return None
         return _make_carrying(primitive), (*args, _make_multiple(primitive, args, parts, object()))
 
@@ -206,7 +206,7 @@ def _sources(node: Node) -> list[Node]:
 def _passes_roots(primitive: Primitive, x: Any) -> bool:
     """Tell whether a primitive may return a multiple of a root among its arguments."""
     if primitive.name in _ABSOLUTE_VALUES:
-        return not any([is_complex(plain(arg)) for arg in origin(x)[1]])
+        return not any([is_complex(to_plain(arg)) for arg in origin(x)[1]])
     return primitive.squared == ()
 
 
@@ -261,7 +261,7 @@ def restate_even(primitive: Primitive, x: Any) -> Restated:
 
 def _apply_to_square(primitive: Primitive, x: Any, part: Multiple, odd: int) -> Any:
     """Evaluate an even function of x, or an odd one divided by x, through x² where x is 0."""
-    zero = plain(x) == 0
+    zero = to_plain(x) == 0
     note_zeros(x)
     near = _expand(primitive, odd, 0, zero, part.squared())
     if not isinstance(zero, Traced) and np.all(zero):
@@ -273,7 +273,7 @@ def _apply_to_square(primitive: Primitive, x: Any, part: Multiple, odd: int) -> 
 def _expand(primitive: Primitive, odd: int, j: int, zero: Any, square: Any) -> Any:
     """Return the j-th derivative in x², at 0, of an even function, or of an odd one over x."""
     n = 2 * j + odd
-    coefficient = _differentiate_at_0(primitive, n, lift(0, concrete(square)))
+    coefficient = _differentiate_at_0(primitive, n, lift(0, to_concrete(square)))
     number = coefficient * math.factorial(j) / math.factorial(n)
     return apply(_term(primitive, odd, j), where(zero, number, 0), zero, square)
 

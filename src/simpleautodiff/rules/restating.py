@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.jet import Jet
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import TABLE, Args, Partial, Primitive
@@ -47,7 +47,7 @@ def is_root(x: Any) -> bool:
 
 def is_at_0(x: Any) -> bool:
     """Tell whether a number, or an element of an array, is 0; an opaque one may be."""
-    number = plain(x)
+    number = to_plain(x)
     if type(number) is np.ndarray and number.dtype != object:
         return not number.all()
     return number == 0 if type(number) is float else may_hold(number == 0)

@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any
 
 from simpleautodiff.core.jet import Jet
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, filled
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import TABLE, Kink, Primitive
@@ -90,11 +90,11 @@ def restate_power(x: Any, y: Any) -> Restated:
 
 def _restate_flat(primitive: Primitive, x: Any, *exponent: Any) -> Restated:
     """Return a root with slope 0 where its argument, a sum of squares, is 0."""
-    if is_complex(plain(x)) or not may_hold(flat := plain(x) == 0):
+    if is_complex(to_plain(x)) or not may_hold(flat := to_plain(x) == 0):
         return None
     if type(x) is Jet:
         dot = filled(x.nth(1))
-        if dot is ZERO or not may_hold(flat := flat & (plain(dot) == 0)):
+        if dot is ZERO or not may_hold(flat := flat & (to_plain(dot) == 0)):
             return None
     elif type(x) is not Node or not is_sum_of_squares(x):
         return None
@@ -128,7 +128,7 @@ def _make_flat_root(primitive: Primitive) -> Primitive:
     rule, *others = primitive.partials
 
     def slope(v: Any, x: Any, *args: Any) -> Any:
-        flat = plain(args[-1])
+        flat = to_plain(args[-1])
         return choose(flat, 0, lambda: rule(choose(flat, 1, v), choose(flat, 1, x), *args[:-1]))
 
     made = replace(
@@ -147,5 +147,5 @@ def _make_flat_root(primitive: Primitive) -> Primitive:
 
 def where_finite(v: Any, slope: Any) -> Any:
     """Return `slope`, the derivative of v², where v is finite, and nan elsewhere, as 2 v dv."""
-    nothing = plain(v) - plain(v)  # 0 or nan
+    nothing = to_plain(v) - to_plain(v)  # 0 or nan
     return choose(nothing == 0, slope, nothing)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, apply, plain, wrap
+from simpleautodiff.core.level import Traced, apply, to_plain, wrap
 from simpleautodiff.core.primitive import (
     CALL,
     REALS,
@@ -195,7 +195,7 @@ def _refuse_complex_rule(name: str, rule: Partial) -> Partial:
     """Make a local derivative that exists only for real arguments refuse complex ones."""
 
     def refuse_complex(v: Any, *args: Any) -> Any:
-        if any(is_complex(plain(arg)) for arg in args):
+        if any(is_complex(to_plain(arg)) for arg in args):
             raise RuleError(
                 f"{name} has no complex derivative: it is not holomorphic. "
                 "Differentiate with respect to the real and imaginary parts instead."

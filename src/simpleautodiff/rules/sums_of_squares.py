@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, apply, concrete, plain
+from simpleautodiff.core.level import Traced, apply, to_concrete, to_plain
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import TABLE, Primitive
 from simpleautodiff.rules.restating import STATED, is_constant, is_same, origin
@@ -59,11 +59,11 @@ def _is_square(node: Node) -> bool:
     if name == "real" and type(first) is Node and first.operator == "mul":
         pair = first.args
         return any(_is_conjugate(*each) for each in (pair, pair[::-1]))
-    if primitive is None or is_complex(plain(node.value)):
+    if primitive is None or is_complex(to_plain(node.value)):
         return False
     if primitive is _marked_sum():
         return True
-    if name == "mul" or (name == "matmul" and len(shape(plain(node.value))) == 0):
+    if name == "mul" or (name == "matmul" and len(shape(to_plain(node.value))) == 0):
         return is_same(first, others[0])
     if name == "einsum" and first.count(",") == 1:
         left, right = first.split("->")[0].split(",")
@@ -93,9 +93,9 @@ def _terms(node: Node) -> list[Any] | None:
 
 def _is_not_negative(weight: Any) -> bool:
     """Tell whether all numbers of a constant are ≥ 0; a recorded program checks each time."""
-    number = plain(weight)
+    number = to_plain(weight)
     if is_complex(number):
         return False
     if isinstance(number, Traced) and not getattr(number, "can_decide", False):
-        number = concrete(number) if not hasattr(number, "concrete") else -1
+        number = to_concrete(number) if not hasattr(number, "concrete") else -1
     return bool(np.all(number >= 0))

@@ -15,7 +15,7 @@ import numpy as np
 from simpleautodiff.arrays.made_arrays import run_with_replacements
 from simpleautodiff.arrays.writes.writable import unpromote
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.level import Traced, unwrapped
+from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.core.node import Node
 from simpleautodiff.errors import (
     ArgumentError,
@@ -173,13 +173,13 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
     )
     if type(result) is Node:
         return result
-    return unwrapped(result) if isinstance(result, Traced) else map_leaves(_take_node, result)
+    return take_current(result) if isinstance(result, Traced) else map_leaves(_take_node, result)
 
 
 def _take_node(leaf: Any) -> Any:
     """Return a leaf of a result; for a labelled array of nodes, the node."""
     inner = strip_labels(leaf)
-    return unwrapped(inner if isinstance(inner, Traced) else leaf)
+    return take_current(inner if isinstance(inner, Traced) else leaf)
 
 
 def _call(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from simpleautodiff.core.level import Level, Traced, apply, unwrapped
+from simpleautodiff.core.level import Level, Traced, apply, take_current
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Recorder
 from simpleautodiff.core.primitive import Primitive
@@ -60,7 +60,7 @@ def as_one_node(
 
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, rebuild = flatten((args, kwargs))
-        leaves = [unwrapped(leaf) for leaf in leaves]
+        leaves = [take_current(leaf) for leaf in leaves]
         level = _find_highest_level(leaves)
         if not isinstance(level, Recorder) or isinstance(level, KinkTape):
             # plain numbers and forward mode retain nothing; a report of kinks needs every step

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, evaluate, unwrapped
+from simpleautodiff.core.level import Traced, evaluate, take_current
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import values_read
 from simpleautodiff.core.tape import Tape
@@ -109,7 +109,7 @@ def checkpoint_name(x: Any, name: str) -> Any:
     """
 
     def note(leaf: Any) -> Any:
-        node = unwrapped(leaf)
+        node = take_current(leaf)
         while isinstance(node, Traced):
             if type(node) is Node and isinstance(node.level, _NamedTape):
                 node.level.names[node.index] = name

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.errors import ResultError
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.values.functions import is_complex
@@ -20,7 +20,7 @@ def combine_gradients(of_real: Any, of_imaginary: Any, like: Any, f: Callable[..
     of Im f has to be -i times that of Re f (Cauchy and Riemann); otherwise f has no complex
     derivative.
     """
-    if not is_complex(plain(like)):
+    if not is_complex(to_plain(like)):
         return of_real + 1j * of_imaginary
     check_holomorphic(of_imaginary, -1j * of_real, f)
     return of_real
@@ -31,7 +31,7 @@ def combine_directions(along_1: Any, along_i: Any, result: Any, f: Callable[...,
 
     For a real result it is the gradient ∂f/∂x - i ∂f/∂y.
     """
-    if not is_complex(plain(result)):
+    if not is_complex(to_plain(result)):
         return along_1 - 1j * along_i
     check_holomorphic(along_i, 1j * along_1, f)
     return along_1

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.batch.batch_level import Batch
-from simpleautodiff.core.level import concrete, plain, unwrapped
+from simpleautodiff.core.level import take_current, to_concrete, to_plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.arguments import check_function
@@ -138,7 +138,7 @@ def while_loop(cond_fun: F, body_fun: F, init_val: Any, *, checkpoint: int | Non
         nonlocal differs
         going = cond_fun(state)
         differs = _differs_between_examples(going)
-        return bool(np.any(concrete(going))) if differs else going
+        return bool(np.any(to_concrete(going))) if differs else going
 
     def step(k: int, state: Any, x: None) -> tuple[Any, None]:
         made = _check_carry(body_fun(state), init_val, "the value of a while_loop")
@@ -161,7 +161,9 @@ def cond(pred: Any, true_fun: F, false_fun: F, *operands: Any) -> Any:
     """
     check_function(true_fun)
     check_function(false_fun)
-    selects = getattr(getattr(plain(pred), "level", None), "selects", False)  # in a recorded loop
+    selects = getattr(
+        getattr(to_plain(pred), "level", None), "selects", False
+    )  # in a recorded loop
     if selects or _differs_between_examples(pred):
         return _choose(pred, true_fun(*operands), false_fun(*operands))
     return true_fun(*operands) if pred else false_fun(*operands)
@@ -169,7 +171,7 @@ def cond(pred: Any, true_fun: F, false_fun: F, *operands: Any) -> Any:
 
 def _differs_between_examples(pred: Any) -> bool:
     """Tell whether a condition is that of a batch whose examples run together."""
-    pred = plain(pred)
+    pred = to_plain(pred)
     return type(pred) is Batch and not getattr(pred.level, "parts_at_branches", False)
 
 
@@ -183,12 +185,12 @@ def _count_steps(xs: Any, length: int | None) -> int:
     """Return the common length of the arrays, or `length` if there are none."""
     leaves = flatten(xs)[0] if xs is not None else []
     for leaf in leaves:
-        if not shape(unwrapped(leaf)):
+        if not shape(take_current(leaf)):
             raise ArgumentError(
                 f"a scan goes along the first axis of arrays; {leaf!r} has none. What is the same "
                 "in every step is used by the function without being among xs"
             )
-    lengths = {shape(unwrapped(leaf))[0] for leaf in leaves}
+    lengths = {shape(take_current(leaf))[0] for leaf in leaves}
     if length is not None:
         lengths.add(index(length))
     if len(lengths) != 1:
@@ -204,9 +206,9 @@ def _check_carry(made: Any, init: Any, what: str) -> Any:
     """Refuse a state that differs in structure or shape from the first one."""
     leaves = matching_leaves(made, init, what)
     for leaf, first in zip(leaves, flatten(init)[0], strict=True):
-        if shape(unwrapped(leaf)) != shape(unwrapped(first)):
+        if shape(take_current(leaf)) != shape(take_current(first)):
             raise ArgumentError(
-                f"{what} keeps its shape: it began as {shape(unwrapped(first))} and became "
-                f"{shape(unwrapped(leaf))}"
+                f"{what} keeps its shape: it began as {shape(take_current(first))} and became "
+                f"{shape(take_current(leaf))}"
             )
     return made

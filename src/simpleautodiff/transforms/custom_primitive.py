@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import REALS, Domain, Kink, Partial, Primitive
 from simpleautodiff.errors import AutodiffError, LostDerivativeError, RuleError, short_repr
@@ -241,7 +241,7 @@ def _verify_at(
         _, second = jvp(along(slope), (point[i],), (1.0,))
     except LostDerivativeError as error:
         raise RuleError(f"the rule of {row.name} cannot be differentiated again: {error}") from None
-    _compare(f"the derivative of {what}", at, plain(second), along(slope), point[i])
+    _compare(f"the derivative of {what}", at, to_plain(second), along(slope), point[i])
     return known
 
 

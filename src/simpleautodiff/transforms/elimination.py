@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, Linear, plus
 from simpleautodiff.core.node import Node
 from simpleautodiff.errors import ArgumentError
@@ -143,7 +143,7 @@ def _check_number(derivative: Any, node: Node) -> Any:
     """Return a local derivative; refuse those that are no single real number."""
     values = (node.value, *[arg.value for arg in node.args if isinstance(arg, Node)])
     arrays = isinstance(derivative, Linear) or any(shape_of(value) for value in values)
-    if arrays or any(is_complex(plain(value)) for value in values):
+    if arrays or any(is_complex(to_plain(value)) for value in values):
         raise ArgumentError(
             f"vertices are eliminated in programs of single real numbers, and {node.operator} here "
             "is one of arrays or complex numbers. Write the function of numbers, or of a list of "

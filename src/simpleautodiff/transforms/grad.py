@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from simpleautodiff.arrays.patch_scipy import patch_scipy
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.jet import Jet, JetLevel
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.repeated_values import (
@@ -249,7 +249,7 @@ def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
         if n == 0:
             return call(f, selection, selection.trees)
         nth = _differentiate_along(f, selection, x, n, 1)
-        if is_complex(plain(x)):
+        if is_complex(to_plain(x)):
             _check_directions(f, selection, x, nth, n)
         return nth
 

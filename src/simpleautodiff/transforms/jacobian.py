@@ -15,7 +15,7 @@ from simpleautodiff.arrays.batch.batch_level import Batch, BatchLevel, unbatch
 from simpleautodiff.arrays.batch.opaque import mark_structural_zeros
 from simpleautodiff.arrays.join_arrays import concatenate_
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.level import concrete, plain
+from simpleautodiff.core.level import to_concrete, to_plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import Masked
@@ -142,7 +142,7 @@ def _push_element(recorded: RecordedCall, wrt: Any, unit: Any, results: list[Any
     def push(seed: Any) -> list[Any]:
         return recorded.push([seed if node is wrt else None for node in recorded.inputs], results)
 
-    if not is_complex(plain(wrt)):
+    if not is_complex(to_plain(wrt)):
         return push(unit)
     both = zip(push(unit), push(unit * 1j), results, strict=True)
     return [combine_directions(one, other, result, recorded.f) for one, other, result in both]
@@ -152,7 +152,7 @@ def _sweep_elements(recorded: RecordedCall, of: Any, chunk_size: int | None, swe
     """Sweep for every element of `of`, in chunks; the first axis of the result is the element."""
     if not shape_of(of):
         return sweep(1)  # type: ignore[no-any-return]
-    seeds = _make_seeds(plain(of), chunk_size or _choose_chunk_size(recorded))
+    seeds = _make_seeds(to_plain(of), chunk_size or _choose_chunk_size(recorded))
     parts = [_sweep_units(units, of, sweep) for units in seeds]
     return [
         concatenate_(column, 0) if len(column) > 1 else column[0]
@@ -171,7 +171,7 @@ def _sweep_units(units: Any, of: Any, sweep: F) -> list[Any]:
     masks = zeros is units
     with level:
         seed = Batch(zeros, level)
-        if masks and plain(of) is not getattr(of, "value", of):
+        if masks and to_plain(of) is not getattr(of, "value", of):
             swept = sweep(Masked(seed, Batch(units != 0, level)))
         else:
             with np.errstate(invalid="ignore"):
@@ -182,7 +182,7 @@ def _sweep_units(units: Any, of: Any, sweep: F) -> list[Any]:
 
 
 def _has_nan(x: Any) -> bool:
-    array = np.asarray(concrete(x))
+    array = np.asarray(to_concrete(x))
     return array.dtype.kind in "fc" and bool(np.isnan(array).any())
 
 

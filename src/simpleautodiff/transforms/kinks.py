@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Kink, Primitive
@@ -111,7 +111,7 @@ def _is_differentiated(kink: Kink, node: Node) -> bool:
 
 def is_at_kink(primitive: Primitive, kink: Kink, values: tuple[Any, ...]) -> bool:
     """Tell whether the values are at a kink, in any element of any example."""
-    values = tuple([_to_numpy(plain(value)) for value in values])
+    values = tuple([_to_numpy(to_plain(value)) for value in values])
     level: Any = next((value.level for value in values if isinstance(value, Traced)), None)
     if level is not None:
         return _is_at_kink_in_batch(primitive, kink, values, level)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, plain, unwrapped
+from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.sweep import fit
 from simpleautodiff.errors import ArgumentError, ResultError
@@ -21,11 +21,11 @@ class PackedInputs:
     """The nodes among some arguments, which can be joined into one vector."""
 
     def __init__(self, tree: Any, what: str) -> None:
-        self._leaves, self._rebuild = flatten(map_leaves(unwrapped, tree))
+        self._leaves, self._rebuild = flatten(map_leaves(take_current, tree))
         self._places = [i for i, leaf in enumerate(self._leaves) if isinstance(leaf, Traced)]
         self.shapes = [shape_of(self._leaves[i]) for i in self._places]
         for i in self._places:
-            check_real(plain(self._leaves[i]), what)
+            check_real(to_plain(self._leaves[i]), what)
 
     def join(self) -> Any:
         """Return all elements of all nodes as one vector, which is a node if there are any."""

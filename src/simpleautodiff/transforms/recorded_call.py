@@ -12,7 +12,7 @@ import numpy as np
 from simpleautodiff.arrays.patch_scipy import patch_scipy
 from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.level import Level, Traced, concrete, plain
+from simpleautodiff.core.level import Level, Traced, to_concrete, to_plain
 from simpleautodiff.core.linear import ZERO, filled
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.tape import Tape
@@ -104,7 +104,7 @@ class RecordedCall:
             return numbers
         others = self.turned.pull([(self._turn(result), seed) for result, seed in seeds], once)
         differ = [
-            self._depends_on_basis(r, self._turn(r)) & (plain(filled(s)) != 0) for r, s in seeds
+            self._depends_on_basis(r, self._turn(r)) & (to_plain(filled(s)) != 0) for r, s in seeds
         ]
         unknown = functools.reduce(operator.or_, [np.any(d) for d in differ])
         return [drop_unknown(x, y, unknown) for x, y in zip(numbers, others, strict=True)]
@@ -116,7 +116,7 @@ class RecordedCall:
         which may release the graph on its way.
         """
         is_float = type(result) is Node and type(result.value) is float
-        if is_float or not is_complex(plain(result)):
+        if is_float or not is_complex(to_plain(result)):
             return self.pull([(result, unit)], once)
         of_real = self.pull([(result, unit * (1 + 0j))])
         of_imaginary = self.pull([(result, unit * -1j)])
@@ -129,8 +129,8 @@ class RecordedCall:
         for result, seed in seeds:
             if seed is not ZERO and type(result) is Node and result.level is self.tape:
                 like = result.value
-                if type(like) is not float and has_dtype(plain(like)):
-                    seed = to_type_of(seed, plain(like))  # a copy of a plain 1 would be float64
+                if type(like) is not float and has_dtype(to_plain(like)):
+                    seed = to_type_of(seed, to_plain(like))  # a copy of a plain 1 would be float64
                 recorded.append((result, seed))
         if KINK_TAPES:
             note_sweep(self.tape, [result for result, _ in recorded])
@@ -185,7 +185,7 @@ def split_aux(result: Any, level: Level, f: F) -> tuple[Any, Any]:
 
 def differs(result: Any, other: Any, largest: float) -> Any:
     """Tell where two results differ by more than the rounding of the largest intermediate."""
-    own, other = np.asarray(plain(result)), np.asarray(plain(other))
+    own, other = np.asarray(to_plain(result)), np.asarray(to_plain(other))
     size = np.max(np.abs(own), initial=0.0, where=np.isfinite(own))
     rounding = ROUNDINGS * float(np.finfo(own.dtype).eps) * largest
     return np.abs(own - other) > BASIS_DEPENDENT * size + rounding
@@ -193,8 +193,8 @@ def differs(result: Any, other: Any, largest: float) -> Any:
 
 def drop_unknown(derivative: Any, other: Any, unknown: Any) -> Any:
     """Return a derivative, with nan where it is `unknown` or does not exist in the other basis."""
-    missing = np.isnan(plain(other)) | unknown
-    if not np.any(concrete(missing)):
+    missing = np.isnan(to_plain(other)) | unknown
+    if not np.any(to_concrete(missing)):
         return derivative
     warn_arbitrary()
     return where(missing, np.nan, derivative)
@@ -213,8 +213,8 @@ def as_number(derivative: Any, like: Any) -> Any:
         return derivative
     derivative = filled(derivative)
     if derivative is None or derivative is ZERO:
-        return zero_like(plain(like))
-    derivative, like = take_limit(check_open(derivative, "the derivative")), plain(like)
+        return zero_like(to_plain(like))
+    derivative, like = take_limit(check_open(derivative, "the derivative")), to_plain(like)
     if isinstance(derivative, Traced):
         return _cast_node(derivative, like)
     return to_type_of(derivative, like)
@@ -262,7 +262,7 @@ def check_argument(argument: Any, f: F, tape: Tape | None = None) -> Any:
     value = argument
     if type(argument) is not np.ndarray or not argument.ndim or argument.dtype is not _FLOAT:
         value = check_value(argument, f"an argument of {name_of(f)}")
-        inner = concrete(value)
+        inner = to_concrete(value)
         if isinstance(inner, (np.ndarray, np.generic)) and inner.dtype.kind in "biu":
             value = value.astype(float)  # a batch of integers or bools
     if not isinstance(value, np.ndarray):

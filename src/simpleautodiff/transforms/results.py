@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import Level, Traced, plain
+from simpleautodiff.core.level import Level, Traced, to_plain
 from simpleautodiff.core.node import Node
 from simpleautodiff.errors import ResultError, TraceError
 from simpleautodiff.rules.array.series_limits import take_limit
@@ -23,7 +23,7 @@ def check_number(result: Any, level: Level, f: Callable[..., Any]) -> Any:
     """Return the result of `f` if it is one number; raise a helpful error if it is not."""
     if type(result) is Node and type(result.value) is float and result.level is level:
         return result
-    full = shape(plain(result))
+    full = shape(to_plain(result))
     if full or isinstance(result, (list, tuple, dict)):
         what = f"n array of shape {full}" if full else f" {type(result).__name__} of {len(result)}"
         raise ResultError(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import ArgumentError, short_repr
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import check_value, is_complex
@@ -34,7 +34,7 @@ def _match_leaf(leaf: Any, model: Any, what: str) -> Any:
 
 def _match_kind(number: Any, like: Any, what: str) -> Any:
     """Convert one number of a seed to the type of the value it belongs to; a real one is real."""
-    inner, model = plain(number), plain(like)
+    inner, model = to_plain(number), to_plain(like)
     if is_complex(inner) and not is_complex(model):
         raise ArgumentError(
             f"{what}: {short_repr(number)} is complex, and what it belongs to, {short_repr(like)}, "

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, Linear, filled
 from simpleautodiff.core.node import Node
 from simpleautodiff.errors import ArgumentError
@@ -128,7 +128,7 @@ def _record(f: F, argnums: Argnums, args: Any, kwargs: Any) -> tuple[RecordedCal
     with engine.recording() as use, use:
         recorded = RecordedCall(f, select(f, argnums, args, kwargs))
     results = unwrap_results(recorded.result, recorded.tape, f)[1]
-    if any([is_complex(plain(x)) for x in (*recorded.inputs, *results)]):
+    if any([is_complex(to_plain(x)) for x in (*recorded.inputs, *results)]):
         raise ArgumentError(
             f"{name_of(f)} has complex arguments or results; sparse Jacobians are of real numbers: "
             "differentiate with respect to real and imaginary parts"
@@ -172,7 +172,7 @@ def _carry_sets(node: Node, k: int, arg: Node, sets: Any) -> Any:
     if derivative is ZERO:
         return None
     if isinstance(derivative, Linear):
-        return _find_map(derivative, shape_of(arg), shape_of(node), plain(node.value)) @ sets
+        return _find_map(derivative, shape_of(arg), shape_of(node), to_plain(node.value)) @ sets
     full, own = shape_of(node), shape_of(arg)
     if full == own:
         return sets
@@ -282,7 +282,7 @@ def _split(chosen: Any, like: Sequence[Any]) -> list[Any]:
     """Return the mask `chosen` as ones and zeros, in the shapes of some arrays."""
     ends = np.cumsum([_size(x) for x in like])[:-1]
     parts = zip(np.split(chosen, ends), like, strict=True)
-    return [part.reshape(shape_of(x)).astype(np.result_type(plain(x)))[()] for part, x in parts]
+    return [part.reshape(shape_of(x)).astype(np.result_type(to_plain(x)))[()] for part, x in parts]
 
 
 def _join(parts: Sequence[Any]) -> Any:

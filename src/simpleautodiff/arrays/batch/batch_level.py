@@ -22,7 +22,7 @@ from simpleautodiff.arrays.lost_derivatives import scipy_error
 from simpleautodiff.arrays.writes.example_indices import is_single
 from simpleautodiff.arrays.writes.views import note, twin
 from simpleautodiff.arrays.writes.writable import get_item
-from simpleautodiff.core.level import Level, apply, plain
+from simpleautodiff.core.level import Level, apply, to_plain
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import (
     RAISED_BY_NUMBERS,
@@ -166,11 +166,11 @@ class Batch(Opaque):
     @property
     def dtype(self) -> Any:
         """The dtype."""
-        return np.result_type(plain(self.value))
+        return np.result_type(to_plain(self.value))
 
-    def plainly(self) -> Batch:
+    def to_plain(self) -> Batch:
         """Return the batch without its nodes: the innermost values."""
-        inner = plain(self.value)
+        inner = to_plain(self.value)
         return self if inner is self.value else Batch(inner, self.level)
 
     def cast(self, dtype: Any) -> Batch:
@@ -180,7 +180,7 @@ class Batch(Opaque):
     def __getitem__(self, index: Any) -> Any:
         parts = flatten(index)[0]
         if not any(type(part) is Batch for part in parts):
-            return getitem(self, map_leaves(plain, index) if isinstance(index, tuple) else index)
+            return getitem(self, map_leaves(to_plain, index) if isinstance(index, tuple) else index)
         level: Any = highest_level((self, index))
         try:
             part = _getitem_per_example(level, self, index)
@@ -200,7 +200,7 @@ class Batch(Opaque):
         )
 
     def __bool__(self) -> bool:
-        answers = plain(self.value)
+        answers = to_plain(self.value)
         asked = getattr(self.level, "parts_at_branches", False) and not self.shape
         if not asked or not isinstance(answers, np.ndarray):
             raise self._conversion_error("the truth")

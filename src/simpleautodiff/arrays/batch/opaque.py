@@ -16,7 +16,7 @@ import numpy as np
 from simpleautodiff.arrays.registry import FUNCTIONS, SPECIAL_UFUNCS, array_function
 from simpleautodiff.arrays.shaping import lay_out
 from simpleautodiff.arrays.ufuncs import array_ufunc, is_plain
-from simpleautodiff.core.level import Level, Traced, plain
+from simpleautodiff.core.level import Level, Traced, to_plain
 from simpleautodiff.rules.row import UFUNCS
 from simpleautodiff.values.pytree import flatten, map_leaves
 
@@ -92,10 +92,10 @@ class Opaque(Traced):
         if function in FUNCTIONS and (again or function not in level.running):
             with level.mark_running(function):
                 return array_function(self, function, types, args, kwargs)
-        args, kwargs = map_leaves(plain, args), map_leaves(plain, kwargs)
+        args, kwargs = map_leaves(to_plain, args), map_leaves(to_plain, kwargs)
         if function in _SHAPE_FUNCTIONS:
             return function(*map_leaves(_outline, args), **kwargs)
-        return highest_level((plain(self), args, kwargs)).answer(function, args, kwargs)
+        return highest_level((to_plain(self), args, kwargs)).answer(function, args, kwargs)
 
 
 _SHAPE_FUNCTIONS = {
@@ -120,7 +120,7 @@ def mark_structural_zeros(array: Any, like: Any) -> Any:
 
     Otherwise return the array itself.
     """
-    like = plain(like)
+    like = to_plain(like)
     while isinstance(like, Opaque):
         if hasattr(like.level, "mark_structural_zeros"):
             return like.level.mark_structural_zeros(array)
@@ -130,12 +130,12 @@ def mark_structural_zeros(array: Any, like: Any) -> Any:
 
 def is_differentiated(args: Any) -> bool:
     """Tell whether any argument carries a derivative: a node, or a batch of one."""
-    return any(isinstance(x, Traced) and x is not plain(x) for x in flatten(args)[0])
+    return any(isinstance(x, Traced) and x is not to_plain(x) for x in flatten(args)[0])
 
 
 def apply_plainly(function: Any, *args: Any) -> Any:
     """Apply an elementwise function without a derivative to the plain values."""
-    args = tuple(map(plain, args))
+    args = tuple(map(to_plain, args))
     return highest_level(args).elementwise(function, args)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.arrays.reductions import axes_of, axis_of
 from simpleautodiff.arrays.registry import as_array, as_float, implements, to_dtype, widen
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.errors import ArgumentError, InputError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -150,7 +150,7 @@ def interp(
     if period is not None:
         x, xp, fp = _periodic(x, xp, fp, period)
         left = right = None
-    knots = plain(xp)
+    knots = to_plain(xp)
     if len(knots) == 1:
         xp, fp, knots = (
             np.concatenate([p, p + step]) for p, step in ((xp, 1), (fp, 0), (knots, 1))
@@ -222,6 +222,6 @@ def _reshape_with_kinks(axis: int, discont: float | None, period: float) -> Any:
 @implements(np.unwrap)
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * np.pi) -> Any:
     """Remove jumps by multiples of the period, which are locally constant."""
-    angles = plain(p)
+    angles = to_plain(p)
     p = _reshape_with_kinks(axis, discont, period)(p, shape_of(p))
     return p + (np.unwrap(angles, discont, axis, period=period) - angles)

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from simpleautodiff.arrays.join_arrays import stack
 from simpleautodiff.arrays.registry import as_array, implements, to_dtype
 from simpleautodiff.arrays.shaping import diagonal
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.products import make_einsum, matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over, transpose
@@ -33,7 +33,7 @@ def dot(a: Any, b: Any) -> Any:
 def vdot(a: Any, b: Any) -> Any:
     """Multiply two arrays as vectors, with the first conjugated."""
     a, b = (x if len(shape_of(x)) == 1 else reshape(x, (-1,)) for x in map(as_array, (a, b)))
-    return matmul(conj(a) if is_complex(plain(a)) else a, b)
+    return matmul(conj(a) if is_complex(to_plain(a)) else a, b)
 
 
 @implements(np.inner)

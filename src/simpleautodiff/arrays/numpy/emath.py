@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.registry import FUNCTIONS, Function, decide, to_dtype
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.values.functions import is_complex
@@ -27,7 +27,7 @@ def _to_complex(x: Any) -> Any:
 
 def _widen(x: Any, needs: Function) -> Any:
     """Convert to complex if the function has no real value there."""
-    return x if is_complex(plain(x)) or not decide(needs, x) else _to_complex(x)
+    return x if is_complex(to_plain(x)) or not decide(needs, x) else _to_complex(x)
 
 
 def _implement(name: str, needs: Function) -> None:
@@ -42,18 +42,22 @@ _implement("arctanh", _beyond_one)
 
 def _arccos(x: Any) -> Any:
     """Return the arccosine: beyond 1 it is -i arccosh x, beyond -1 it is π - i arccosh(-x)."""
-    if is_complex(plain(x)) or not decide(_beyond_one, x):
+    if is_complex(to_plain(x)) or not decide(_beyond_one, x):
         return np.arccos(x)
-    size, there = abs(x), abs(plain(x)) > 1
+    size, there = abs(x), abs(to_plain(x)) > 1
     inside = np.arccos(where_row(there, 0.0, x))
-    start = np.where(plain(x) > 1, 0.0, np.pi)
+    start = np.where(to_plain(x) > 1, 0.0, np.pi)
     beyond = start - 1j * np.arccosh(where_row(there, size, 2.0))
     return where_row(there, beyond, _to_complex(inside))
 
 
 def _arcsin(x: Any) -> Any:
     wide = _arccos(x)
-    return np.arcsin(x) if is_complex(plain(x)) or not is_complex(plain(wide)) else np.pi / 2 - wide
+    return (
+        np.arcsin(x)
+        if is_complex(to_plain(x)) or not is_complex(to_plain(wide))
+        else np.pi / 2 - wide
+    )
 
 
 FUNCTIONS[np.emath.arccos] = _arccos

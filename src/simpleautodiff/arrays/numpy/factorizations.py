@@ -17,7 +17,7 @@ from simpleautodiff.arrays.registry import (
     implements,
     is_batch,
 )
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.errors import (
     DomainError,
     InputError,
@@ -128,14 +128,14 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
 def decompose_symmetric(a: Any, rows: SymmetricRows) -> tuple[Any, Any]:
     """Return eigenvalues and eigenvectors of a whole symmetric matrix by the given rows."""
     a = _separate_symmetric(a, rows)
-    rows = SYMMETRIC if isinstance(plain(a), Traced) else rows
+    rows = SYMMETRIC if isinstance(to_plain(a), Traced) else rows
     return rows.eigenvalues(a), rows.eigenvectors(a)
 
 
 def find_symmetric_values(a: Any, rows: SymmetricRows) -> Any:
     """Return the eigenvalues of a whole symmetric matrix by the given rows."""
     a = _separate_symmetric(a, rows)
-    return (SYMMETRIC if isinstance(plain(a), Traced) else rows).eigenvalues(a)
+    return (SYMMETRIC if isinstance(to_plain(a), Traced) else rows).eigenvalues(a)
 
 
 def _separate_symmetric(a: Any, rows: SymmetricRows) -> Any:
@@ -148,11 +148,11 @@ def _separate(a: Any, kind: _Kind) -> Any:
 
     A derivative that is recorded as a program gets a guard instead: no value is repeated.
     """
-    if not isinstance(plain(a), Traced):
+    if not isinstance(to_plain(a), Traced):
         return separate(a, kind.find_values, kind.move)
     split_batch(a, kind.find_values, kind.move)
-    if plain(a) is not a and can_decide(a):
-        _refuse_repeated(kind.take_values(kind.row(plain(a)), a), kind.move is move_singular)
+    if to_plain(a) is not a and can_decide(a):
+        _refuse_repeated(kind.take_values(kind.row(to_plain(a)), a), kind.move is move_singular)
     return a
 
 
@@ -172,11 +172,11 @@ def eig(a: Any) -> EigResult:
     """Return eigenvalues and eigenvectors: of norm 1, with a real largest component."""
     w, found = _decompose(a)
     v = found / np.sqrt(sum_over(squared_size(found), -2, True))
-    if is_complex(plain(v)):
-        exact = plain(v).imag == 0
-        largest = np.argmax(np.where(exact, np.abs(plain(v)), 0.0), axis=-2)[..., None, :]
+    if is_complex(to_plain(v)):
+        exact = to_plain(v).imag == 0
+        largest = np.argmax(np.where(exact, np.abs(to_plain(v)), 0.0), axis=-2)[..., None, :]
         pivot = np.take_along_axis(v, largest, -2)
-        sides = np.where(plain(pivot).real < 0, -1, 1).astype(plain(pivot).real.dtype)
+        sides = np.where(to_plain(pivot).real < 0, -1, 1).astype(to_plain(pivot).real.dtype)
         v = v * (conj(pivot) / np.abs(pivot) * sides)
     v = give_values(v, np.positive, (found,), {})  # it has length 1 already
     return EigResult(getitem(w, (..., 0, slice(None))), v)
@@ -222,12 +222,12 @@ def svd(
 def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
     """Return the absolute eigenvalues, largest first, and their vectors."""
     values, vectors = eigh(a)
-    order = np.argsort(plain(abs(values)), axis=-1)[..., ::-1]
+    order = np.argsort(to_plain(abs(values)), axis=-1)[..., ::-1]
     if not compute_uv:
         return np.take_along_axis(abs(values), order, -1)
     values = np.take_along_axis(values, order, -1)
     u = np.take_along_axis(vectors, order[..., None, :], -1)
-    sides = np.sign(plain(values))[..., None, :]
+    sides = np.sign(to_plain(values))[..., None, :]
     return SVDResult(u, abs(values), flip(u * sides))
 
 
@@ -278,7 +278,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
     m, n = shape_of(a)[-2:]
     eps = float(np.finfo(dtype_of(a)).eps)
     cut = eps * max(m, n) if rcond is None else eps if rcond == -1 else rcond
-    s = plain(svdvals(a))
+    s = to_plain(svdvals(a))
     rank = min(m, n) if is_batch(a) else int(np.sum(s > cut * np.max(s, initial=0.0)))
     if rank < min(m, n):
         raise DomainError(

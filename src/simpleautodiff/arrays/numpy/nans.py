@@ -17,7 +17,7 @@ from simpleautodiff.arrays.reductions import (
     var,
 )
 from simpleautodiff.arrays.registry import Function, implements
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.branches import where as where_row
@@ -35,10 +35,10 @@ def nan_to_num(
             "np.nan_to_num(x, copy=False) of a node is not recorded; write x[...] = "
             f"np.nan_to_num(x){cite_line()}"
         )
-    if is_complex(plain(x)):
+    if is_complex(to_plain(x)):
         parts = [nan_to_num(part, nan, posinf, neginf) for part in (real(x), imag(x))]
         return parts[0] + 1j * parts[1]
-    number, limits = plain(x), np.finfo(dtype_of(x))
+    number, limits = to_plain(x), np.finfo(dtype_of(x))
     high = limits.max if posinf is None else posinf
     low = limits.min if neginf is None else neginf
     bounded = where_row(number > 0, high, where_row(number < 0, low, nan))
@@ -47,7 +47,7 @@ def nan_to_num(
 
 def _mask_nan(a: Any, where: Any = True) -> Any:
     """Return a mask of the elements that are not nan, among those that `where` selects."""
-    return ~np.isnan(plain(a)) & where
+    return ~np.isnan(to_plain(a)) & where
 
 
 def _ignore_nan(name: str, implementation: Any, fill: float | None) -> Any:
@@ -77,7 +77,7 @@ def _ignore_nan_in_extremum(name: str, extreme: Function, nothing: float) -> Fun
     of_rest = _ignore_nan(name, extreme, nothing)
 
     def reduce(a: Any, axis: Any = None, keepdims: Any = False, **kwargs: Any) -> Any:
-        empty = np.all(np.isnan(plain(a)), axis=axis, keepdims=keepdims)
+        empty = np.all(np.isnan(to_plain(a)), axis=axis, keepdims=keepdims)
         return where_row(empty, np.nan, of_rest(a, axis, keepdims=keepdims, **kwargs))
 
     reduce.__name__, reduce.__doc__ = name, f"Answer np.{name}."

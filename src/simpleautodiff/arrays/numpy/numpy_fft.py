@@ -9,7 +9,7 @@ import numpy as np
 from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import FUNCTIONS, implements
 from simpleautodiff.arrays.shaping import move_by_index
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.fourier import fourier, half_transform, whole_transform
@@ -67,7 +67,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 @implements(np.fft.rfft)
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """Transform real input: return the nonnegative frequencies."""
-    if is_complex(plain(a)):
+    if is_complex(to_plain(a)):
         raise ArgumentError("np.fft.rfft takes real numbers; np.fft.fft takes complex ones")
     (axis,) = axes_of(a, axis)
     a = resize_axis(a, n, axis)
@@ -80,7 +80,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
     (axis,) = axes_of(a, axis)
     n = 2 * (shape_of(a)[axis] - 1) if n is None else n
     a = resize_axis(a, n // 2 + 1, axis)
-    a = a if is_complex(plain(a)) else a + 0j
+    a = a if is_complex(to_plain(a)) else a + 0j
     return whole_transform(a, axis, n) / _divisor(n, norm, True)
 
 

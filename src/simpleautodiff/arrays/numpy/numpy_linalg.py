@@ -16,7 +16,7 @@ from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import FUNCTIONS, as_array, can_decide, implements, is_batch
 from simpleautodiff.arrays.shaping import moveaxis, swapaxes
 from simpleautodiff.arrays.ufuncs import vecdot
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array.decompositions import log_det
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -104,9 +104,9 @@ def det(a: Any) -> Any:
     """Return the determinant, with correct derivatives where it is 0, too."""
     if not can_decide(a) and 1 <= shape_of(a)[-1] <= 3:
         return _det_by_minors(a)
-    if plain(a) is a:
+    if to_plain(a) is a:
         return det_row(a)
-    singular = is_singular(plain(a))
+    singular = is_singular(to_plain(a))
     if is_batch(a) and (not can_decide(a) or np.any(singular)):
         safe = where_row(singular[..., None, None], np.eye(shape_of(a)[-1], dtype=dtype_of(a)), a)
         return where_row(singular, _det_as_polynomial(a), det_row(safe))
@@ -130,7 +130,8 @@ def _det_by_minors(a: Any) -> Any:
         return first[..., 0] * second[..., 1] - first[..., 1] * second[..., 0]
     products = sum_over(first * cross(second, third[0]), -1, False)
     return products + (
-        _det_by_elimination(plain(first), plain(second), plain(third[0])) - plain(products)
+        _det_by_elimination(to_plain(first), to_plain(second), to_plain(third[0]))
+        - to_plain(products)
     )
 
 
@@ -157,7 +158,7 @@ def _det_of_singular(a: Any) -> Any:
     In the bases of the singular vectors, which are taken as constants, A is B. The first of its
     blocks is invertible: det B = det B₁₁ det(B₂₂ - B₂₁ B₁₁⁻¹ B₁₂).
     """
-    u, s, vh = np.linalg.svd(plain(a))
+    u, s, vh = np.linalg.svd(to_plain(a))
     r = int(np.sum(s > len(s) * np.finfo(s.dtype).eps * s[0])) if s[0] > 0 else 0
     b = matmul(matmul(u.conj().T, a), vh.conj().T)
     rest = b[r:, r:]
@@ -190,8 +191,8 @@ class SlogdetResult(NamedTuple):
 @implements(np.linalg.slogdet)
 def slogdet(a: Any) -> SlogdetResult:
     """Return the sign, plain for a real matrix, and the logarithm of the absolute determinant."""
-    if not is_complex(plain(a)):
-        return SlogdetResult(det_sign(plain(a)), logabsdet(a))
+    if not is_complex(to_plain(a)):
+        return SlogdetResult(det_sign(to_plain(a)), logabsdet(a))
     logarithm = log_det(a)
     return SlogdetResult(np.exp(1j * imag(logarithm)), real(logarithm))
 
@@ -227,12 +228,12 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) 
     if isinstance(ord, str):
         raise RuleError(f"there is no norm of vectors of order {ord!r}")
     if ord == 0:  # a count, which jumps where an element is 0; NumPy counts nan, too
-        nan = np.isnan(plain(size))
+        nan = np.isnan(to_plain(size))
         return sum_over(sign(where_row(nan, 1.0, size)), axis, keepdims)
     total = sum_over(size if ord == 1 else size**ord, axis, keepdims)
     if ord == 1:
         return total
-    zero = plain(total) == (0 if ord > 0 else np.inf)
+    zero = to_plain(total) == (0 if ord > 0 else np.inf)
     return where_row(zero, 0.0, where_row(zero, 1.0, total) ** (1 / ord))
 
 
@@ -247,7 +248,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
     matrices = moveaxis(x, axes, (-2, -1))
     if ord in (2, -2, "nuc"):
         values = svdvals(matrices)
-        values = where_row(plain(values) == 0, 0.0, values)  # at 0 the derivative is 0
+        values = where_row(to_plain(values) == 0, 0.0, values)  # at 0 the derivative is 0
     elif ord in (1, -1, np.inf, -np.inf):
         values = sum_over(np.abs(matrices), -2 if abs(ord) == 1 else -1, False)
     else:
@@ -264,7 +265,7 @@ def _length(x: Any, axis: Any, keepdims: bool) -> Any:
 def _length_of_all(x: Any) -> Any:
     """Return the root of the sum of all squares, added up by BLAS as NumPy does."""
     flat = x if len(shape_of(x)) == 1 else reshape(x, (-1,))
-    parts = (real(flat), imag(flat)) if is_complex(plain(x)) else (flat,)
+    parts = (real(flat), imag(flat)) if is_complex(to_plain(x)) else (flat,)
     return np.sqrt(sum(matmul(part, part) for part in parts))
 
 

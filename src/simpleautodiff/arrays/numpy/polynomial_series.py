@@ -15,7 +15,7 @@ from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.numpy.factorizations import lstsq
 from simpleautodiff.arrays.numpy.polynomials import follow_roots
 from simpleautodiff.arrays.registry import Function, as_array, is_batch
-from simpleautodiff.core.level import Traced, plain, unwrapped
+from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of, real_dtype
 from simpleautodiff.rules.array.indexing import concatenate, getitem, set_item
@@ -50,7 +50,7 @@ FAMILIES = (
 
 
 def _floats(x: Any) -> Any:
-    x = as_array(unwrapped(x))
+    x = as_array(take_current(x))
     return x if isinstance(x, Traced) else np.asarray(x) * 1.0
 
 
@@ -132,7 +132,7 @@ def _trim(c: Any) -> Any:
     """Drop trailing zeros, as NumPy does."""
     if is_batch(c):
         return c
-    there = np.flatnonzero(plain(c))
+    there = np.flatnonzero(to_plain(c))
     return getitem(c, slice(0, int(there[-1]) + 1 if len(there) else 1))
 
 
@@ -175,7 +175,7 @@ def _fit(family: Family) -> Function:
             matrix = matrix * reshape(w, (-1, 1))
             y = y * reshape(w, (-1, *[1] * (len(shape_of(y)) - 1)))
         scale = np.sqrt(sum_over(matrix * matrix, 0, False))
-        cut = len(plain(x)) * np.finfo(dtype_of(x)).eps if rcond is None else rcond
+        cut = len(to_plain(x)) * np.finfo(dtype_of(x)).eps if rcond is None else rcond
         solution, *rest = lstsq(matrix / scale, y, cut)
         result = solution / reshape(scale, (-1, *[1] * (len(shape_of(y)) - 1)))
         return (result, [*rest, cut]) if full else result

@@ -10,7 +10,7 @@ from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.numpy.calculus import convolve
 from simpleautodiff.arrays.numpy.factorizations import eigvals, lstsq
 from simpleautodiff.arrays.registry import as_array, implements, is_batch, widen
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import InputError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, set_item
@@ -81,7 +81,7 @@ def _count_leading_zeros(p: Any) -> int:
     """Count the leading coefficients that are close to 0, as np.polydiv does."""
     if is_batch(p) or len(p) < 2:
         return 0
-    there = ~np.isclose(plain(p), 0, rtol=1e-14)
+    there = ~np.isclose(to_plain(p), 0, rtol=1e-14)
     return int(np.argmax(there)) if there.any() else len(p) - 1
 
 
@@ -117,7 +117,7 @@ def poly(seq_of_zeros: Any) -> Any:
     zeros = as_array(seq_of_zeros)
     if len(shape_of(zeros)) == 2:
         polynomial = poly(eigvals(zeros))
-        return polynomial if is_complex(plain(zeros)) else real(polynomial)
+        return polynomial if is_complex(to_plain(zeros)) else real(polynomial)
     result: Any = np.ones(1, dtype_of(zeros))
     for i in range(len(zeros)):
         result = concatenate([result, _zeros(1, zeros)]) - zeros[i] * concatenate(
@@ -129,7 +129,7 @@ def poly(seq_of_zeros: Any) -> Any:
 @implements(np.roots)
 def roots(p: Any) -> Any:
     """Return the roots of a polynomial: the eigenvalues of its companion matrix."""
-    there = np.arange(len(p)) if is_batch(p) else np.flatnonzero(plain(p))
+    there = np.arange(len(p)) if is_batch(p) else np.flatnonzero(to_plain(p))
     if not len(there):
         return np.zeros(0)
     behind = len(p) - 1 - there[-1]
@@ -156,7 +156,7 @@ def follow_roots(p: Any, found: Any, behind: int = 0) -> Any:
         followed = followed - polyval(p, followed) / polyval(polyder(p), followed)
     if behind > 1:
         followed = concatenate([followed, np.sqrt(p[len(p) - behind :])])
-    return give_values(followed, lambda: plain(found), (), {})
+    return give_values(followed, lambda: to_plain(found), (), {})
 
 
 def _check_points(x: Any, y: Any, deg: int, w: Any) -> None:
@@ -188,7 +188,7 @@ def polyfit(
         powers = powers * reshape(as_array(w), (-1, 1))
         y = y * reshape(as_array(w), (-1,) + (1,) * (len(shape_of(y)) - 1))
     scale = np.sqrt(sum_over(powers * powers, 0, False))
-    cut = len(plain(x)) * np.finfo(dtype_of(x)).eps if rcond is None else rcond
+    cut = len(to_plain(x)) * np.finfo(dtype_of(x)).eps if rcond is None else rcond
     solution, residuals, rank, s = lstsq(powers / scale, y, cut)
     spread = reshape(scale, (-1,) + (1,) * (len(shape_of(y)) - 1))
     result = solution / spread
@@ -197,6 +197,6 @@ def polyfit(
     if cov is False:
         return result
     spreads = inv(matmul(transpose(powers, None), powers))
-    factor = 1.0 if cov == "unscaled" else residuals / (len(plain(x)) - deg - 1)
+    factor = 1.0 if cov == "unscaled" else residuals / (len(to_plain(x)) - deg - 1)
     single = len(shape_of(y)) == 1
     return result, (spreads * factor if single else reshape(spreads, (deg + 1, -1, 1)) * factor)

@@ -24,7 +24,7 @@ from simpleautodiff.arrays.registry import (
 from simpleautodiff.arrays.shaping import add_axes, lay_out, move_by_index
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.arrays.writes.writing import make_like, outline_of
-from simpleautodiff.core.level import Traced, concrete, plain, unwrapped
+from simpleautodiff.core.level import Traced, take_current, to_concrete, to_plain
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import getitem, set_item
@@ -46,7 +46,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Select element by element; without choices, return the indices where the condition holds."""
     if x is None and y is None:
         return np.nonzero(as_operand(condition))
-    chosen = plain(as_array(condition))
+    chosen = to_plain(as_array(condition))
     chosen = chosen if getattr(chosen, "dtype", None) == np.bool_ else chosen != 0
     return where_row(chosen, as_array(x), as_array(y))
 
@@ -69,7 +69,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """Apply to each element the function of the last condition that holds; 0 where none does."""
     single = not isinstance(condlist, (list, tuple)) or isinstance(condlist[0], (bool, np.bool_))
     condlist = [condlist] if single and shape_of(x) else condlist
-    conditions = [as_condition(plain(c)) != 0 for c in condlist]
+    conditions = [as_condition(to_plain(c)) != 0 for c in condlist]
     if len(funclist) == len(conditions) + 1:
         conditions.append(~np.any(np.stack(conditions), axis=0))
     result: Any = np.zeros(shape_of(x), dtype_of(x))
@@ -105,7 +105,7 @@ def _check_elementwise(function: Any, args: Any, kw: Any) -> None:
 
 def _broadcast_result(result: Any, u: Any) -> Any:
     """Return the result of a function for each element: a scalar stands for all of them."""
-    array = concrete(result)
+    array = to_concrete(result)
     alone = np.ndim(array) and not shape_of(result)  # one scalar for each example of a batch
     return (array[..., None] if alone else array) + np.zeros(u.shape)
 
@@ -145,20 +145,22 @@ def is_nearly_real(a: Any, tol: float) -> Any:
 def extract(condition: Any, arr: Any) -> Any:
     """Return the elements where a condition holds."""
     flat = reshape(as_array(arr), (-1,))
-    return getitem(flat, np.flatnonzero(plain(condition)))
+    return getitem(flat, np.flatnonzero(to_plain(condition)))
 
 
 @implements(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
     """Return the slices where a condition holds."""
-    return move_by_index(lambda numbers: np.compress(plain(condition), numbers, axis), as_array(a))
+    return move_by_index(
+        lambda numbers: np.compress(to_plain(condition), numbers, axis), as_array(a)
+    )
 
 
 @implements(np.choose)
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     """Take each element from the array whose index is in `a`."""
     arrays = [as_array(c) for c in choices]
-    index = _bound_indices(plain(as_array(a)), len(arrays), mode)
+    index = _bound_indices(to_plain(as_array(a)), len(arrays), mode)
     result = arrays[-1]
     for k, chosen in enumerate(arrays[:-1] or arrays):
         result = where_row(index == k, chosen, result)
@@ -170,9 +172,9 @@ def _bound_indices(index: Any, n: int, mode: str) -> Any:
     if mode == "wrap":
         return index % n
     outside = (index < 0) | (index >= n)
-    if mode == "raise" and np.any(outside if can_decide(index) else concrete(outside)):
+    if mode == "raise" and np.any(outside if can_decide(index) else to_concrete(outside)):
         raise InputError(
-            f"np.choose has the choices 0 to {n - 1}; got {concrete(index)}{cite_line()}"
+            f"np.choose has the choices 0 to {n - 1}; got {to_concrete(index)}{cite_line()}"
         )
     return np.clip(index, 0, n - 1)
 
@@ -183,7 +185,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     index = []
     for i, n in enumerate(shape_of(filt)):
         others = tuple(j for j in range(len(shape_of(filt))) if j != i)
-        there = np.flatnonzero(np.any(plain(filt) != 0, axis=others))
+        there = np.flatnonzero(np.any(to_plain(filt) != 0, axis=others))
         chosen = axis is None or i in axes_of(filt, axis)
         first = there[0] if len(there) and chosen and "f" in trim.lower() else 0
         last = there[-1] + 1 if len(there) and chosen and "b" in trim.lower() else n
@@ -277,7 +279,7 @@ def geomspace(
     axis: int = 0,
 ) -> Any:
     """Return numbers with equal ratios."""
-    if not is_batch(start) and not is_batch(stop) and not np.all(plain(start) * plain(stop)):
+    if not is_batch(start) and not is_batch(stop) and not np.all(to_plain(start) * to_plain(stop)):
         raise InputError(f"np.geomspace has no ratios from, or to, 0{cite_line()}")
     start, stop = widen(start), widen(stop)
     ratio = stop / start
@@ -300,7 +302,7 @@ def array_(object: Any, dtype: Any = None, ndmin: int = 0, order: Any = None) ->
     An array of plain numbers can be written to, and indexed by indices that differ between the
     examples of a batch.
     """
-    object = unwrapped(object)
+    object = take_current(object)
     result = array(object, dtype, 0, order)
     copied = isinstance(result, np.ndarray) or (result is object and shape_of(result))
     return add_axes(FUNCTIONS[np.copy](result) if copied else result, ndmin)

@@ -9,7 +9,7 @@ import numpy as np
 from simpleautodiff.arrays.reductions import axes_of, flatten_axes
 from simpleautodiff.arrays.registry import implements, is_batch
 from simpleautodiff.arrays.shaping import lay_out_like, move_by_index
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.errors import ArgumentError, RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import real_dtype
 from simpleautodiff.rules.array.indexing import getitem, getitem_by_rank
@@ -104,7 +104,7 @@ def quantile(
         result = _ranks_by_weight(x, q, _like(weights, a, axis), method)
     else:
         result = _interpolate(x, fractional, method in _DISCRETE)
-    result = where_row(np.any(np.isnan(plain(x)), axis=0), np.nan, result)
+    result = where_row(np.any(np.isnan(to_plain(x)), axis=0), np.nan, result)
     return reshape(result, (*np.shape(q), *kept_shape)) if keepdims else result
 
 
@@ -127,7 +127,7 @@ _DISCRETE = {"inverted_cdf", "closest_observation", "lower", "higher", "nearest"
 
 def _like(weights: Any, a: Any, axis: Any) -> Any:
     """Return plain weights, one for each element, with the reduced axes in front."""
-    weights = np.asarray(plain(weights))
+    weights = np.asarray(to_plain(weights))
     if weights.shape != shape_of(a):
         spread = [-1 if i in axes_of(a, axis) else 1 for i in range(len(shape_of(a)))]
         weights = np.broadcast_to(weights.reshape(spread), shape_of(a))
@@ -197,7 +197,7 @@ def nanquantile(
     """Interpolate between the sorted elements that are not nan."""
     x, kept_shape = flatten_axes(a, axis)
     rest = shape_of(x)[1:]
-    counts = np.sum(~np.isnan(plain(x)), axis=0)
+    counts = np.sum(~np.isnan(to_plain(x)), axis=0)
     shape = (*np.shape(q), *rest)
     total = shape_of(x)[0]
     table = np.zeros((total + 1, np.size(q)))  # the fractional indices for n elements, by n

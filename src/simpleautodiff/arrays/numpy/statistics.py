@@ -11,7 +11,7 @@ from simpleautodiff.arrays.numpy.contractions import outer
 from simpleautodiff.arrays.reductions import average
 from simpleautodiff.arrays.registry import as_array, implements, is_batch, to_dtype
 from simpleautodiff.arrays.shaping import diagonal
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import ArgumentError, InputError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, scatter
@@ -62,7 +62,7 @@ def _weights(x: Any, fweights: Any, aweights: Any, ddof: int) -> tuple[Any, Any]
         return None, shape_of(x)[1] - ddof
     times = 1.0 if fweights is None else as_array(fweights)
     weights = times if aweights is None else times * as_array(aweights)
-    if not is_batch(weights) and np.any(plain(weights) < 0):
+    if not is_batch(weights) and np.any(to_plain(weights) < 0):
         raise InputError(f"np.cov: weights cannot be negative{cite_line()}")
     total = sum_over(weights, 0, False)
     if ddof and aweights is not None:
@@ -83,7 +83,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
 @implements(np.bincount)
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     """Sum weights by the integers in x."""
-    bins = np.asarray(plain(x))
+    bins = np.asarray(to_plain(x))
     if weights is None:
         return np.bincount(bins, minlength=minlength)
     if bins.ndim != 1 or shape_of(weights) != bins.shape or bins.min(initial=0) < 0:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.registry import Function, implements_scipy
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.array.shapes import shape_of
@@ -65,7 +65,7 @@ def map_coordinates(
         total = total + term
     if mode != "constant":
         return total
-    ends = zip(map(plain, axes), shape_of(input), strict=True)
+    ends = zip(map(to_plain, axes), shape_of(input), strict=True)
     outside = np.any([(x < 0) | (x > n - 1) for x, n in ends], axis=0)
     return where(outside, cval, total)
 
@@ -87,7 +87,7 @@ def _weigh(x: Any, n: int, order: int, mode: str) -> list[tuple[Any, Any]]:
     if mode == "nearest":
         x = np.clip(x, 0, n - 1)
     x = x if order % 2 else x + 0.5
-    first = np.floor(plain(x))
+    first = np.floor(to_plain(x))
     u, weights = x - first, [1.0 + 0 * x]
     for p in range(1, order + 1):
         padded = [0.0, *weights, 0.0]

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from simpleautodiff.arrays.registry import Function
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.scalar.arithmetic import power
 from simpleautodiff.rules.scalar.exponential import exp, log
@@ -22,7 +22,7 @@ def choose_at_ends(
     support: tuple[float, float], x: Any, at_ends: Function, elsewhere: Function
 ) -> Any:
     """Return one function of x at the ends of a support, and another one elsewhere."""
-    ends = (plain(x) == support[0]) | (plain(x) == support[1])
+    ends = (to_plain(x) == support[0]) | (to_plain(x) == support[1])
     return where_row(ends, at_ends(where_row(ends, x, 0.5)), elsewhere(where_row(ends, 0.5, x)))
 
 

@@ -16,7 +16,7 @@ from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy import factorizations as factors
 from simpleautodiff.arrays.registry import implements_scipy, is_batch
 from simpleautodiff.arrays.scipy.scipy_linalg import reject_settings, solve_triangular
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import InputError, MatrixError, RuleError, cite_line
 from simpleautodiff.rules.array import matrix_functions as matrices
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -79,11 +79,11 @@ def _align_subset(vectors: Any, a: Any, b: Any, subset: Any, lower: bool, driver
 
     def find() -> Any:
         first, last = map(int, subset)
-        full = np.array(plain(vectors))
+        full = np.array(to_plain(vectors))
         settings: Any = {"lower": lower, "driver": driver}
         if last - first + 1 < full.shape[-1]:
             settings["subset_by_index"] = [first, last]
-        full[..., first : last + 1] = scipy.linalg.eigh(plain(a), plain(b), **settings)[1]
+        full[..., first : last + 1] = scipy.linalg.eigh(to_plain(a), to_plain(b), **settings)[1]
         return full
 
     return align_phases(vectors, find)
@@ -116,7 +116,9 @@ def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, **settings: Any) -> A
 
 def _complex(w: Any) -> Any:
     """Convert eigenvalues to complex, even if all are real, as SciPy does."""
-    return w if is_complex(plain(w)) else w + np.zeros(1, np.result_type(dtype_of(w), np.complex64))
+    return (
+        w if is_complex(to_plain(w)) else w + np.zeros(1, np.result_type(dtype_of(w), np.complex64))
+    )
 
 
 @implements_scipy("linalg.eig")
@@ -246,7 +248,7 @@ def schur(
     """
     _check_single("schur", a)
     reject_settings("schur", sort=(sort, None))
-    form, basis = scipy_linalg("schur")(plain(a), "real")
+    form, basis = scipy_linalg("schur")(to_plain(a), "real")
     found = np.sort(np.diagonal(form))
     equal = np.any(np.diff(found) <= 1e-12 * np.max(np.abs(found), initial=0.0))
     if output not in ("real", "r") or equal or np.any(np.diagonal(form, -1)):
@@ -256,7 +258,7 @@ def schur(
             f"scipy.linalg.eig{cite_line()}"
         )
     values, vectors = factors.eig(a)
-    order = [int(np.argmin(np.abs(plain(values) - each))) for each in np.diagonal(form)]
+    order = [int(np.argmin(np.abs(to_plain(values) - each))) for each in np.diagonal(form)]
     z = align_phases(factors.qr(np.real(getitem(vectors, (..., order))))[0], lambda: basis)
     return matrices.upper_part(matmul(matmul(swap(z), a), z)), z
 
@@ -271,19 +273,19 @@ def hessenberg(
     """
     _check_single("hessenberg", a)
     n = shape_of(a)[-1]
-    basis = scipy_linalg("hessenberg")(plain(a), calc_q=True)[1]
+    basis = scipy_linalg("hessenberg")(to_plain(a), calc_q=True)[1]
     columns = [np.eye(n)[:, :1]]
     for k in range(1, n):
         q, step = concatenate(columns, -1), matmul(a, columns[-1])
         for _ in range(2):
             step = step - matmul(q, matmul(swap(q), step))
         length = np.linalg.norm(step)
-        if np.abs(plain(length)) <= n * np.finfo(float).eps * np.linalg.norm(plain(a)):
+        if np.abs(to_plain(length)) <= n * np.finfo(float).eps * np.linalg.norm(to_plain(a)):
             raise MatrixError(
                 "scipy.linalg.hessenberg of a node needs a matrix whose form has no 0 below the "
                 f"diagonal: there its columns are any basis, and have no derivative{cite_line()}"
             )
-        columns.append(step / length * np.sign(np.sum(plain(step)[:, 0] * basis[:, k])))
+        columns.append(step / length * np.sign(np.sum(to_plain(step)[:, 0] * basis[:, k])))
     q = concatenate(columns, -1)
     form = matrices.upper_part(matmul(matmul(swap(q), a), q), -1)
     return (form, q) if calc_q else form
@@ -304,7 +306,7 @@ def ldl(
             f"scipy.linalg.ldl of a node takes lower=True, the triangle it reads{cite_line()}"
         )
     whole = symmetrize(A, "L")
-    _, diagonal, order = scipy_linalg("ldl")(plain(whole))
+    _, diagonal, order = scipy_linalg("ldl")(to_plain(whole))
     blocks = np.eye(len(order), dtype=bool) | (diagonal != 0)
     packed = matrices.ldl(whole, order, blocks)
     n = len(order)

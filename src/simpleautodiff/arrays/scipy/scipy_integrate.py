@@ -10,7 +10,7 @@ from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy.calculus import diff, trapezoid
 from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import implements_scipy
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.errors import ArgumentError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of, real_dtype
 from simpleautodiff.rules.array.indexing import concatenate, cumsum, getitem
@@ -43,7 +43,7 @@ def _table(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any, int]:
 
 def _divide(a: Any, b: Any) -> Any:
     """Divide, with a / 0 = 0, as SciPy treats points that coincide."""
-    zero = plain(b) == 0
+    zero = to_plain(b) == 0
     return where(zero, 0.0, a / where(zero, 1.0, b))
 
 

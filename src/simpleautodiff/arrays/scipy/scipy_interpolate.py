@@ -11,7 +11,7 @@ import numpy as np
 from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.lost_derivatives import INSTEAD
 from simpleautodiff.arrays.registry import implements_scipy
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.errors import InputError, RuleError, cite_line
 from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.array.shapes import reshape, shape_of
@@ -27,8 +27,8 @@ def piecewise(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     points, numbers = pieces.x, pieces.c
     if extrapolate == "periodic":
         x = points[0] + (x - points[0]) % (points[-1] - points[0])
-    i = np.clip(np.searchsorted(points, plain(x), side="right") - 1, 0, len(points) - 2)
-    outside = (plain(x) < points[0]) | (plain(x) > points[-1])
+    i = np.clip(np.searchsorted(points, to_plain(x), side="right") - 1, 0, len(points) - 2)
+    outside = (to_plain(x) < points[0]) | (to_plain(x) > points[-1])
     step, outside = (
         _add_axes(part, numbers.ndim - 2) for part in (x - getitem(points, i), outside)
     )
@@ -137,7 +137,7 @@ def make_interpolator(
 ) -> None:
     """Make an interpolator of values that are nodes."""
     kind = type(interpolator)
-    kind.__init__(interpolator, points, np.array(plain(values)), *args, **kwargs)
+    kind.__init__(interpolator, points, np.array(to_plain(values)), *args, **kwargs)
     plainly = copy.copy(interpolator)
     flipped = interpolator._descending_dimensions
     interpolator._values = np.flip(values, flipped) if flipped else values
@@ -166,7 +166,7 @@ def interpolate_on_grid(interpolator: Any, xi: Any, method: Any = None, *, nu: A
     outside = np.zeros(shape_of(xi)[0], bool)
     for axis, points in enumerate(grid):
         x = getitem(xi, (slice(None), axis))
-        outside = outside | (plain(x) < points[0]) | (plain(x) > points[-1])
+        outside = outside | (to_plain(x) < points[0]) | (to_plain(x) > points[-1])
         weights = _weigh(points, x, method)
         if result is None:
             result = np.tensordot(weights, values, axes=(1, 0))
@@ -183,8 +183,8 @@ def interpolate_on_grid(interpolator: Any, xi: Any, method: Any = None, *, nu: A
 def _weigh(points: Any, x: Any, method: str) -> Any:
     """Return the weights of the values at the points of one axis, for each x a row."""
     if method == "nearest":
-        i = np.clip(np.searchsorted(points, plain(x), side="right") - 1, 0, len(points) - 2)
-        i = i + (plain(x) - points[i] > (points[i + 1] - points[i]) / 2)
+        i = np.clip(np.searchsorted(points, to_plain(x), side="right") - 1, 0, len(points) - 2)
+        i = i + (to_plain(x) - points[i] > (points[i + 1] - points[i]) / 2)
         return np.eye(len(points))[i]
     make = optional("scipy.interpolate", "a spline").make_interp_spline
     return b_spline(make(points, np.eye(len(points)), _DEGREES[method]), x)

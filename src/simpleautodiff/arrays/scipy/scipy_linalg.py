@@ -12,7 +12,7 @@ import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
 from simpleautodiff.arrays.registry import Function, implements_scipy, is_batch
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.errors import InputError, RuleError, cite_line
 from simpleautodiff.rules.array import matrix_equations as equations, matrix_functions as matrices
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -171,7 +171,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> A
             "scipy.linalg.lu_factor takes one matrix at a time, not a batch; use np.linalg.solve, "
             f"np.linalg.inv or np.linalg.det, which take many{cite_line()}"
         )
-    pivots = scipy_linalg("lu_factor")(plain(a))[1]
+    pivots = scipy_linalg("lu_factor")(to_plain(a))[1]
     return matrices.lu(a, _order(pivots)), pivots
 
 
@@ -194,7 +194,7 @@ def lu_solve(
             f"scipy.linalg.lu_solve: a right side of shape {shape_of(b)} does not fit the factors "
             f"of shape {shape_of(lu)}{cite_line()}"
         )
-    order = _order(plain(pivots))
+    order = _order(to_plain(pivots))
     if trans:
         inner = solve_triangular(lu, b, trans=trans)
         outer = solve_triangular(lu, inner, trans=trans, lower=True, unit_diagonal=True)
@@ -268,7 +268,7 @@ def _arrange(name: str) -> Function:
 
     def implementation(*arrays: Any) -> Any:
         given = [_array(array) for array in arrays if array is not None]
-        flat: list[Any] = [np.zeros(1, np.result_type(*map(plain, given)))]
+        flat: list[Any] = [np.zeros(1, np.result_type(*map(to_plain, given)))]
         indices, start = [], 1
         for array in given:
             size = int(np.prod(shape_of(array), dtype=int))

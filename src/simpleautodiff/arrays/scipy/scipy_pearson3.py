@@ -17,7 +17,7 @@ from simpleautodiff.arrays.registry import Function, is_batch
 from simpleautodiff.arrays.scipy.scipy_densities import gamma_density
 from simpleautodiff.arrays.scipy.scipy_stats import EVERYWHERE, bind_parameters, register_continuous
 from simpleautodiff.arrays.ufuncs import evaluate_plainly
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.scalar.exponential import exp, log
 from simpleautodiff.rules.scalar.incomplete import gammainc, gammaincc
@@ -32,10 +32,10 @@ def _choose(normal: Function, of_gamma: Function) -> Function:
 
     def function(z: Any, skew: Any) -> Any:
         _check_skew(skew)
-        tiny = np.abs(plain(skew)) < 1.6e-5
+        tiny = np.abs(to_plain(skew)) < 1.6e-5
         b = 2 / where_row(tiny, 1.0, skew)
         t = b * (z + b)
-        inside = plain(t) >= 0
+        inside = to_plain(t) >= 0
         value = of_gamma(b, where_row(inside, t, 1.0), inside)
         return where_row(tiny, normal(z), value)
 
@@ -45,7 +45,7 @@ def _choose(normal: Function, of_gamma: Function) -> Function:
 def _check_skew(skew: Any) -> None:
     """Refuse to differentiate in a small skew: the slopes of the gamma distribution cancel."""
     if isinstance(skew, Traced) and not is_batch(skew):
-        number = plain(skew)
+        number = to_plain(skew)
         require(np.abs(number) >= 0.005, "pearson3", (number,), "a skew of at least 0.005")
 
 
@@ -53,7 +53,7 @@ def _tail(lower: bool) -> Function:
     """Return the probability below z, or the one above it."""
 
     def of_gamma(b: Any, t: Any, inside: Any) -> Any:
-        below = (plain(b) > 0) == lower
+        below = (to_plain(b) > 0) == lower
         value = where_row(below, gammainc(b * b, t), gammaincc(b * b, t))
         return where_row(inside, value, np.where(below, 0.0, 1.0))
 

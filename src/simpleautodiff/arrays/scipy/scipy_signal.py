@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import Function, as_array, implements_scipy, is_batch
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array.convolution import (
     convolve_all,
@@ -127,7 +127,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Filter along an axis: Σ aₖ y[n-k] = Σ bₖ x[n-k]."""
     b, a, x = (floats(given) for given in (b, a, x))
     b, a = (reshape(given, (-1,)) for given in (b, a))
-    if not is_batch(a) and plain(a)[0] == 0:
+    if not is_batch(a) and to_plain(a)[0] == 0:
         raise InputError(
             "scipy.signal.lfilter divides by a[0], which is 0; leave the zeros before the first "
             f"number of a away{cite_line()}"

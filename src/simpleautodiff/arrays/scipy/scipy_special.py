@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import SPECIAL_UFUNCS, Function, implements, implements_scipy
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
 from simpleautodiff.rules.branches import where as where_row
@@ -31,9 +31,9 @@ def _fix_order(row: Function, order: int) -> Function:
 
 def _binom(n: Any, k: Any) -> Any:
     """Return the binomial coefficient, continued to where Γ has poles."""
-    inside = (plain(k) > -1) & (plain(k) < plain(n) + 1)
+    inside = (to_plain(k) > -1) & (to_plain(k) < to_plain(n) + 1)
     row = probability.binom(where_row(inside, n, 1.0), where_row(inside, k, 0.0))
-    pole = (plain(n) < 0) & (plain(n) == np.floor(plain(n)))
+    pole = (to_plain(n) < 0) & (to_plain(n) == np.floor(to_plain(n)))
     edge = special.gamma(where_row(inside, 1.0, where_row(pole, math.nan, n + 1.0)))
     return where_row(
         inside, row, edge * probability.rgamma(k + 1.0) * probability.rgamma(n - k + 1.0)
@@ -42,20 +42,20 @@ def _binom(n: Any, k: Any) -> Any:
 
 def _huber(delta: Any, r: Any) -> Any:
     size = abs(r)
-    value = where_row(plain(size) <= plain(delta), 0.5 * r * r, delta * (size - 0.5 * delta))
-    return where_row(plain(delta) < 0, math.inf, value)
+    value = where_row(to_plain(size) <= to_plain(delta), 0.5 * r * r, delta * (size - 0.5 * delta))
+    return where_row(to_plain(delta) < 0, math.inf, value)
 
 
 def _pseudo_huber(delta: Any, r: Any) -> Any:
     """Return δ² (√(1 + (r/δ)²) - 1), in a form that does not cancel for small r."""
-    none = plain(delta) == 0
+    none = to_plain(delta) == 0
     value = r * r / (1 + np.hypot(1.0, r / where_row(none, 1.0, delta)))
-    return where_row(plain(delta) < 0, math.inf, where_row(none, 0.0, value))
+    return where_row(to_plain(delta) < 0, math.inf, where_row(none, 0.0, value))
 
 
 def _loggamma(x: Any) -> Any:
     """Return log Γ; for a negative number it is complex, so nan among real numbers."""
-    return where_row(plain(x) < 0, math.nan, special.lgamma(x))
+    return where_row(to_plain(x) < 0, math.nan, special.lgamma(x))
 
 
 def _fdtri(m: Any, n: Any, p: Any) -> Any:
@@ -66,15 +66,15 @@ def _fdtri(m: Any, n: Any, p: Any) -> Any:
 
 def _bdtr(k: Any, n: Any, p: Any) -> Any:
     """Return the probability of at most k successes of n."""
-    count = np.floor(plain(k))
-    below = count < plain(n)
+    count = np.floor(to_plain(k))
+    below = count < to_plain(n)
     share = incomplete.betaincc(count + 1.0, where_row(below, n - count, 1.0), p)
     return where_row(below, share, 1.0)
 
 
 def _nbdtr(k: Any, n: Any, p: Any) -> Any:
     """Return the probability of at most k failures before n successes."""
-    return incomplete.betainc(n, np.floor(plain(k)) + 1.0, p)
+    return incomplete.betainc(n, np.floor(to_plain(k)) + 1.0, p)
 
 
 _ORTHOGONAL: dict[str, tuple[Function, Function]] = {  # by name: degree 1, and the recurrence
@@ -98,7 +98,7 @@ def _make_orthogonal(name: str) -> Function:
     first, following = _ORTHOGONAL[name]
 
     def evaluate(n: Any, x: Any) -> Any:
-        degree = plain(n)
+        degree = to_plain(n)
         if np.ndim(degree) or degree != int(degree) or degree < 0:
             raise RuleError(
                 f"scipy.special.{name} of a node takes one degree, 0, 1, 2, ...; it got {degree!r}"
@@ -118,7 +118,7 @@ _IMPLEMENTATIONS: dict[str, Function] = {
     "gamma": special.gamma,
     "gammaln": special.lgamma,
     "loggamma": _loggamma,
-    "gammasgn": lambda x: scipy_special("gammasgn")(plain(x)),
+    "gammasgn": lambda x: scipy_special("gammasgn")(to_plain(x)),
     "psi": special.digamma,
     "digamma": special.digamma,
     "expit": elementary.sigmoid,
@@ -144,11 +144,11 @@ _IMPLEMENTATIONS: dict[str, Function] = {
     "chdtrc": lambda v, x: incomplete.gammaincc(v / 2, x / 2),
     "gdtr": lambda a, b, x: incomplete.gammainc(b, a * x),
     "gdtrc": lambda a, b, x: incomplete.gammaincc(b, a * x),
-    "pdtr": lambda k, m: incomplete.gammaincc(np.floor(plain(k)) + 1.0, m),
-    "pdtrc": lambda k, m: incomplete.gammainc(np.floor(plain(k)) + 1.0, m),
+    "pdtr": lambda k, m: incomplete.gammaincc(np.floor(to_plain(k)) + 1.0, m),
+    "pdtrc": lambda k, m: incomplete.gammainc(np.floor(to_plain(k)) + 1.0, m),
     "chdtri": lambda v, p: 2 * incomplete.gammainccinv(v / 2, p),
     "gdtrix": lambda a, b, p: incomplete.gammaincinv(b, p) / a,
-    "pdtri": lambda k, p: incomplete.gammainccinv(np.floor(plain(k)) + 1.0, p),
+    "pdtri": lambda k, p: incomplete.gammainccinv(np.floor(to_plain(k)) + 1.0, p),
     "fdtr": lambda m, n, x: incomplete.betainc(m / 2, n / 2, m * x / (m * x + n)),
     "fdtrc": lambda m, n, x: incomplete.betainc(n / 2, m / 2, n / (m * x + n)),
     "fdtri": _fdtri,
@@ -167,7 +167,7 @@ _IMPLEMENTATIONS: dict[str, Function] = {
     "sici": lambda x: (bessel.sici_s(x), bessel.sici_c(x)),
     "shichi": lambda x: (bessel.shichi_s(x), bessel.shichi_c(x)),
     "airy": lambda x: tuple(bessel.airy(k, x) for k in range(4)),
-    "_lambertw": lambda x, k, tolerance: bessel.lambertw(x, plain(k)),
+    "_lambertw": lambda x, k, tolerance: bessel.lambertw(x, to_plain(k)),
     **{
         f"{letter}{n}": _fix_order(getattr(bessel, f"{letter}v"), n)
         for letter in "jyik"
@@ -206,7 +206,7 @@ def i0(x: Any) -> Any:
 @implements_scipy("special.polygamma")
 def polygamma(n: Any, x: Any) -> Any:
     """Return the n-th derivative of digamma."""
-    order = plain(n)
+    order = to_plain(n)
     if np.ndim(order) or order != int(order):
         raise RuleError(f"the order of polygamma of a node is one integer, not {order!r}")
     return special.digamma(x) if order == 0 else special.polygamma(int(order), x)
@@ -221,18 +221,18 @@ def zeta(x: Any, q: Any = None) -> Any:
 @implements_scipy("special.lambertw")
 def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
     """Return a branch of Lambert's function."""
-    return bessel.lambertw(z, plain(k))
+    return bessel.lambertw(z, to_plain(k))
 
 
 @implements_scipy("special.sph_harm_y")
 def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     """Return a spherical harmonic."""
-    if diff_n or np.ndim(plain(n)) or np.ndim(plain(m)):
+    if diff_n or np.ndim(to_plain(n)) or np.ndim(to_plain(m)):
         raise RuleError(
             "scipy.special.sph_harm_y of a node takes one degree and one order, and diff_n=0; "
             "grad and jacobian give its derivatives"
         )
-    return bessel.sph_harm_y(int(plain(n)), int(plain(m)), theta, phi)
+    return bessel.sph_harm_y(int(to_plain(n)), int(to_plain(m)), theta, phi)
 
 
 @implements_scipy("special.multigammaln")
@@ -251,7 +251,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
         raise RuleError("comb(..., exact=True) counts integers; it has no derivative")
     if repetition:
         return comb(N + k - 1, k)
-    outside = (plain(k) > plain(N)) | (plain(N) < 0) | (plain(k) < 0)
+    outside = (to_plain(k) > to_plain(N)) | (to_plain(N) < 0) | (to_plain(k) < 0)
     return where_row(outside, 0.0, _binom(N, k))
 
 
@@ -260,7 +260,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
     """Return Γ(n + 1), and 0 for negative numbers."""
     if exact:
         raise RuleError("factorial(..., exact=True) counts integers; it has no derivative")
-    negative = plain(n) < 0
+    negative = to_plain(n) < 0
     return where_row(negative, 0.0, special.gamma(where_row(negative, 0.0, n) + 1))
 
 
@@ -269,12 +269,12 @@ def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
     """Return the logarithm of the sum of exponentials, with weights b."""
-    largest = np.max(np.real(plain(a)), axis=axis, keepdims=True)
+    largest = np.max(np.real(to_plain(a)), axis=axis, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0).astype(largest.dtype)
     terms = np.exp(a - largest)
     total = sum_over(terms if b is None else b * terms, axis, True)
     result = np.log(abs(total) if return_sign else total) + largest
-    sign = total / abs(total) if is_complex(plain(total)) else np.sign(plain(total))
+    sign = total / abs(total) if is_complex(to_plain(total)) else np.sign(to_plain(total))
     if not keepdims:
         axes = axes_of(result, axis)
         new = tuple(n for i, n in enumerate(shape_of(result)) if i not in axes)

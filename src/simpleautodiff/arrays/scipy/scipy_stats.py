@@ -26,7 +26,7 @@ from simpleautodiff.arrays.scipy.scipy_densities import (
     log_lognormal_density,
 )
 from simpleautodiff.arrays.scipy.scipy_linalg import solve_triangular
-from simpleautodiff.core.level import concrete, plain
+from simpleautodiff.core.level import to_concrete, to_plain
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array.indexing import concatenate
@@ -79,7 +79,7 @@ def _make_method(
         given = {"loc": 0.0, "scale": 1.0, **bind_parameters(shapes, args, kwargs)}
         scale = given["scale"]
         z = _make_standardize(support)(x - given["loc"], scale)
-        inside = (plain(z) >= support[0]) & (plain(z) <= support[1])
+        inside = (to_plain(z) >= support[0]) & (to_plain(z) <= support[1])
         if support != EVERYWHERE:
             z = where_row(inside, z, 0.5)
         value = rescale(implementation(z, *[given[name] for name in shapes]), scale)
@@ -250,7 +250,7 @@ def _log_pareto_density(z: Any, c: Any) -> Any:
 def _pareto_density(z: Any, c: Any) -> Any:
     """Return (1 + cz)^(-1/c-1); 0 beyond the end that the support has if c < 0."""
     rest = 1 + c * z
-    end, beyond = plain(rest) == 0, plain(rest) < 0
+    end, beyond = to_plain(rest) == 0, to_plain(rest) < 0
     at_end = power(where_row(end, rest, 0.5), -1 / where_row(end, c, 1.0) - 1)
     inside = exp(_log_pareto_density(where_row(end | beyond, 0.0, z), c))
     return where_row(end, at_end, where_row(beyond, 0.0, inside))
@@ -320,8 +320,8 @@ def _make_probability(
     """Return a function of k and shapes from one of the numbers that have a probability."""
 
     def probability(k: Any, *shapes: Any, loc: Any = 0) -> Any:
-        k = np.asarray(plain(k) - plain(loc))[()]
-        inside = (np.floor(k) == k) & there(k, *map(plain, shapes))
+        k = np.asarray(to_plain(k) - to_plain(loc))[()]
+        inside = (np.floor(k) == k) & there(k, *map(to_plain, shapes))
         return where_row(inside, implementation(np.where(inside, k, 1.0)[()], *shapes), outside)
 
     return probability
@@ -360,7 +360,7 @@ def pearsonr(x: Any, y: Any, *, alternative: str = "two-sided", method: Any = No
 
 def _first_example(x: Any) -> Any:
     """Return a plain array; of a batch of arrays, the first."""
-    array = np.asarray(concrete(x))
+    array = np.asarray(to_concrete(x))
     return array[(0,) * (array.ndim - len(shape_of(x)))]
 
 
@@ -386,7 +386,7 @@ def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool =
 
 def _find_threshold(cov: Any) -> float:
     """Return the variance below which SciPy counts one as 0; 0 if none is that small."""
-    variances = np.linalg.eigvalsh(plain(cov))
+    variances = np.linalg.eigvalsh(to_plain(cov))
     smallest = 1e6 * np.finfo(float).eps * float(np.max(np.abs(variances)))
     return smallest if np.min(variances) <= smallest else 0.0
 
@@ -394,9 +394,9 @@ def _find_threshold(cov: Any) -> float:
 def _degenerate_logpdf(deviation: Any, cov: Any, smallest: float) -> Any:
     """Return the log density of a normal on the range of its covariance; -inf outside of it."""
     variances, directions = np.linalg.eigh(cov)
-    inside = plain(variances) > smallest
+    inside = to_plain(variances) > smallest
     along = deviation @ directions
-    off = np.sqrt(np.sum(plain(along)[:, ~inside] ** 2, axis=-1)) >= 1e3 * smallest
+    off = np.sqrt(np.sum(to_plain(along)[:, ~inside] ** 2, axis=-1)) >= 1e3 * smallest
     white = along[:, inside] / np.sqrt(variances[inside])
     log_det = sum_over(np.log(variances[inside]), -1, False)
     rank = np.count_nonzero(inside)
@@ -428,10 +428,10 @@ def _shares(x: Any, alpha: Any) -> Any:
             f"scipy.stats.dirichlet: shares of shape {shape_of(x)} do not fit alpha of shape "
             f"{shape_of(alpha)}{cite_line()}"
         )
-    if not is_batch(alpha) and np.any(plain(alpha) <= 0):
+    if not is_batch(alpha) and np.any(to_plain(alpha) <= 0):
         raise InputError(f"scipy.stats.dirichlet: alpha must be greater than 0{cite_line()}")
     if not is_batch(x):
-        number = plain(x)
+        number = to_plain(x)
         if np.any(number < 0) or np.any(np.abs(np.sum(number, axis=0) - 1) > 1e-9):
             raise InputError(
                 "scipy.stats.dirichlet: x must be shares, none below 0, that add up to 1; write "

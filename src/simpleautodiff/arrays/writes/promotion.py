@@ -41,7 +41,7 @@ from simpleautodiff.arrays.writes.writable import (
     view_or_copy,
 )
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.level import Traced, Written, concrete
+from simpleautodiff.core.level import Traced, Written, to_concrete
 from simpleautodiff.core.node import Constant, Hand, Node
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, cite_line
@@ -116,7 +116,7 @@ note_views_of(_primitive(reshape), _reshape_step)
 note_views_of(_primitive(transpose), _transpose_step)
 note_views_of(_primitive(broadcast_to), _broadcast_step)
 note_views_of(_primitive(real), lambda v, x: real_part)
-note_views_of(_primitive(imag), lambda v, x: imaginary_part if is_complex(concrete(x)) else None)
+note_views_of(_primitive(imag), lambda v, x: imaginary_part if is_complex(to_concrete(x)) else None)
 
 
 def _note_result(function: Any, read_only: bool) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.registry import FUNCTIONS, IN_PLACE_FUNCTIONS, as_array, is_batch
 from simpleautodiff.arrays.writes.versions import Writable
-from simpleautodiff.core.level import Traced, Written, plain, unwrapped
+from simpleautodiff.core.level import Traced, Written, take_current, to_plain
 from simpleautodiff.rules.array.indexing import getitem, is_recorded, record_with, scatter
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.decisions import find_written_level
@@ -19,7 +19,7 @@ from simpleautodiff.values.pytree import map_leaves
 
 
 def _shape(y: Writable) -> tuple[int, ...]:
-    return np.shape(plain(y.current))
+    return np.shape(to_plain(y.current))
 
 
 def _make_flat_indices(y: Writable) -> Any:
@@ -36,7 +36,7 @@ def _write(y: Writable, flat_indices: Any, values: Any) -> None:
 
 def _as_array(values: Any) -> Any:
     """Return what is written as an array; a list may contain nodes."""
-    values = unwrapped(values)
+    values = take_current(values)
     is_list = issubclass(type(values), (list, tuple))
     return FUNCTIONS[np.asarray](values) if is_list else as_array(values)
 
@@ -54,7 +54,7 @@ def put_along_axis(arr: Writable, indices: Any, values: Any, axis: int | None = 
 
 def put(a: Writable, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write at flat indices."""
-    ind = plain(unwrapped(ind))
+    ind = to_plain(take_current(ind))
     numbers = _make_flat_indices(a).reshape(-1)
     taken = getitem(numbers, ind) if is_batch(ind) else np.take(numbers, ind, mode=mode)  # type: ignore[call-overload]
     flat_indices = np.reshape(taken, (-1,))
@@ -63,7 +63,7 @@ def put(a: Writable, ind: Any, v: Any, mode: str = "raise") -> None:
 
 def place(arr: Writable, mask: Any, vals: Any) -> None:
     """Write values one after another where a mask is true."""
-    flat_indices = np.flatnonzero(plain(unwrapped(mask)))
+    flat_indices = np.flatnonzero(to_plain(take_current(mask)))
     _write(arr, flat_indices, _repeat(vals, flat_indices.size))
 
 
@@ -75,7 +75,7 @@ def putmask(a: Writable, mask: Any, values: Any) -> None:
 def copyto(dst: Writable, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """Write a whole array, or the part of it where a mask is true."""
     src = _as_array(src)
-    chosen = src if where is True else np.where(plain(unwrapped(where)), src, dst.current)
+    chosen = src if where is True else np.where(to_plain(take_current(where)), src, dst.current)
     dst[...] = np.broadcast_to(chosen, _shape(dst))  # type: ignore[index]
 
 
@@ -88,9 +88,9 @@ def fill_diagonal(a: Writable, val: Any, wrap: bool = False) -> None:
 
 def write_at(ufunc: Any, a: Any, indices: Any, *values: Any) -> None:
     """Change elements in place; at a repeated index, each time: ufunc.at."""
-    indices = map_leaves(lambda each: plain(unwrapped(each)), indices)
+    indices = map_leaves(lambda each: to_plain(take_current(each)), indices)
     if not isinstance(a, (Traced, Written)):
-        return ufunc.at(a, indices, *map(unwrapped, values))  # type: ignore[no-any-return]
+        return ufunc.at(a, indices, *map(take_current, values))  # type: ignore[no-any-return]
     a = a.writable()
     before = a.current
     _write_each(ufunc, a, indices, values)

@@ -14,7 +14,7 @@ from weakref import ref
 import numpy as np
 
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.level import WATCHERS, Traced, plain, unwrapped
+from simpleautodiff.core.level import WATCHERS, Traced, take_current, to_plain
 from simpleautodiff.core.node import Hand, Node
 from simpleautodiff.core.primitive import TABLE, Primitive
 from simpleautodiff.values.functions import shape
@@ -115,7 +115,7 @@ def retain(x: Any) -> Any:
         )
     if not isinstance(x, Traced) or isinstance(x.level, Hand):
         return x  # graphs typed by hand are not written to
-    return fork(x) if shape(plain(x)) else x
+    return fork(x) if shape(to_plain(x)) else x
 
 
 engine.retain = retain
@@ -126,8 +126,8 @@ def twin(x: Any) -> Any:
 
     Transformations pass such copies to their functions, and to their callers.
     """
-    x = unwrapped(x)
-    if not isinstance(x, Traced) or not shape(plain(x)) or isinstance(x.level, Hand):
+    x = take_current(x)
+    if not isinstance(x, Traced) or not shape(to_plain(x)) or isinstance(x.level, Hand):
         return x
     if type(x) is not Node:
         return fork(x)

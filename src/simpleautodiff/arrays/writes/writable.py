@@ -22,7 +22,7 @@ from simpleautodiff.arrays.join_arrays import stack
 from simpleautodiff.arrays.shaping import layout_of
 from simpleautodiff.arrays.writes.example_indices import is_single, put_each, take_each
 from simpleautodiff.arrays.writes.versions import Writable
-from simpleautodiff.core.level import Traced, Written, plain, unwrapped
+from simpleautodiff.core.level import Traced, Written, take_current, to_plain
 from simpleautodiff.core.node import Node
 from simpleautodiff.errors import LostDerivativeError, ReadOnlyError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -118,7 +118,7 @@ def _find_form(self: Writable) -> tuple[tuple[int, ...], Any]:
     """Return the shape and dtype of a writable array, without applying pending writes."""
     view = self.as_view
     if view is None:
-        form = shape_of(self.value), dtype_of(plain(self.value))
+        form = shape_of(self.value), dtype_of(to_plain(self.value))
     else:
         form = view.shape, dtype(view.base)
     self.form = form
@@ -143,7 +143,7 @@ def cast_to_dtype(self: Writable, value: Any) -> Any:
         return wanted.type(value)
     if type(value) is Node and type(value.value) in _NUMPY and value.value.dtype is wanted:
         return value
-    given = np.dtype(complex) if type(value) is complex else dtype_of(plain(value))
+    given = np.dtype(complex) if type(value) is complex else dtype_of(to_plain(value))
     if given == wanted:
         return value
     if not np.can_cast(given, wanted, "same_kind"):
@@ -176,7 +176,7 @@ def write_cell(self: Writable, cell: Cell, value: Any) -> bool:
 
 def snapshot(x: Any) -> Any:
     """Return the current version, which does not change when the array is written to."""
-    return x.copy("K") if issubclass(type(x), np.ndarray) else unwrapped(x)
+    return x.copy("K") if issubclass(type(x), np.ndarray) else take_current(x)
 
 
 def unpromote(x: Any) -> Any:

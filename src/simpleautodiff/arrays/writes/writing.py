@@ -56,7 +56,7 @@ from simpleautodiff.arrays.writes.writable import (
     views_or_copies,
     write_cell,
 )
-from simpleautodiff.core.level import Traced, Written, plain, unwrapped
+from simpleautodiff.core.level import Traced, Written, take_current, to_plain
 from simpleautodiff.core.node import Node
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, TraceError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -88,10 +88,10 @@ def make_like(function: Any) -> Callable[..., Any]:
 
 def outline_of(a: Any) -> Any:
     """Return a plain array of the shape, dtype and memory layout of `a`."""
-    if not is_array(plain(a)):
-        return plain(a)
+    if not is_array(to_plain(a)):
+        return to_plain(a)
     layout = layout_of(a)
-    return np.empty_like(np.empty(np.shape(a)) if layout is None else layout, plain(a).dtype)
+    return np.empty_like(np.empty(np.shape(a)) if layout is None else layout, to_plain(a).dtype)
 
 
 _LIKE_FUNCTIONS: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)
@@ -134,7 +134,7 @@ def _plain_index(index: Any) -> Any:
     kind = type(index)
     if kind in _PLAIN_PARTS or (kind is tuple and _PLAIN_PARTS.issuperset(map(type, index))):
         return index
-    return map_leaves(lambda each: plain(unwrapped(each)), index)
+    return map_leaves(lambda each: to_plain(take_current(each)), index)
 
 
 _PLAIN_PARTS = {int, slice, type(None), type(...), np.int64, np.ndarray}
@@ -145,7 +145,7 @@ def _set(self: Writable, index: Any, value: Any) -> None:
     if type(value) is not Node:
         if is_written_where_it_lies(self, index, value):
             return
-        value = unwrapped(value)
+        value = take_current(value)
         if type(value) is list or type(value) is tuple:
             value = FUNCTIONS[np.asarray](value)
     _check_dtype(self, value)
@@ -228,10 +228,10 @@ def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     out = kwargs.pop("out", (None,))
     where = kwargs.pop("where", True) if method == "__call__" else True
     with np.errstate(all=None if where is True else "ignore"):
-        result = getattr(ufunc, method)(*map(unwrapped, inputs), **kwargs)
+        result = getattr(ufunc, method)(*map(take_current, inputs), **kwargs)
     if where is not True:  # the other elements do not change
         result = np.where(
-            plain(unwrapped(where)), result, 0.0 if out[0] is None else unwrapped(out[0])
+            to_plain(take_current(where)), result, 0.0 if out[0] is None else take_current(out[0])
         )
     return as_made(write_result(result, out, f"np.{ufunc.__name__}"))
 
@@ -259,15 +259,17 @@ def _call_function(function: Any, args: Any, kwargs: Any) -> Any:
     needed, given = bind_arguments(function, args, kwargs)
     out = given.pop("out", None)
     if function is not np.take and not isinstance(out, (Traced, Written)):
-        return function(*map_leaves(unwrapped, args), **map_leaves(unwrapped, kwargs))
+        return function(*map_leaves(take_current, args), **map_leaves(take_current, kwargs))
     ask = FUNCTIONS[np.take] if function is np.take else function  # np.take ignores its indices
-    result = ask(*map_leaves(unwrapped, needed), **map_leaves(unwrapped, given))
+    result = ask(*map_leaves(take_current, needed), **map_leaves(take_current, given))
     return write_result(result, out, name_of(function))
 
 
 def _unwrap(arg: Any) -> Any:
     """Return an argument with arrays that were written to replaced by their current nodes."""
-    return unwrapped(arg) if type(arg) not in (list, tuple, dict) else map_leaves(unwrapped, arg)
+    return (
+        take_current(arg) if type(arg) not in (list, tuple, dict) else map_leaves(take_current, arg)
+    )
 
 
 _VIEW_FUNCTIONS: set[Any] = {
@@ -280,16 +282,16 @@ _VIEW_FUNCTIONS: set[Any] = {
 
 
 def _make_binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda self, other: as_made(function(self.current, unwrapped(other)))
+    return lambda self, other: as_made(function(self.current, take_current(other)))
 
 
 def _make_reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda self, other: as_made(function(unwrapped(other), self.current))
+    return lambda self, other: as_made(function(take_current(other), self.current))
 
 
 def _make_in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def change(self: Writable, other: Any) -> Writable:
-        new = function(self.current, unwrapped(other))
+        new = function(self.current, take_current(other))
         if shape_of(new) != shape(self):
             raise ArgumentError(
                 f"an array of shape {shape(self)} cannot be changed in place to shape "
@@ -351,7 +353,7 @@ def methods_of_writable() -> dict[str, Any]:
         "__int__": lambda self: int(self.current),
         "__complex__": lambda self: complex(self.current),
         "__contains__": lambda self, x: x in self.current,
-        "__divmod__": lambda self, other: divmod(self.current, unwrapped(other)),
+        "__divmod__": lambda self, other: divmod(self.current, take_current(other)),
         "__copy__": lambda self: Writable(self.current),
         "__deepcopy__": lambda self, memo: Writable(self.current),
         "__reduce__": _refuse_pickle,

@@ -12,7 +12,7 @@ import numpy as np
 
 from simpleautodiff.arrays.patch_scipy import has_node
 from simpleautodiff.arrays.registry import FUNCTIONS
-from simpleautodiff.core.level import plain, unwrapped
+from simpleautodiff.core.level import take_current, to_plain
 from simpleautodiff.errors import LostDerivativeError
 
 F = Callable[..., Any]
@@ -61,6 +61,6 @@ def integers_of(module: ModuleType) -> dict[str, type]:
 
 def _plain_integer(kind: Any) -> type:
     def new(cls: Any, value: Any = 0) -> Any:
-        return kind(plain(unwrapped(value)))
+        return kind(to_plain(take_current(value)))
 
     return type(kind.__name__, (kind,), {"__new__": new, "__doc__": kind.__doc__})

@@ -22,7 +22,7 @@ from simpleautodiff.compiled.loops.run_loop import DecisionsDifferError, LoopOfR
 from simpleautodiff.compiled.recording.body_level import find_example
 from simpleautodiff.compiled.recording.symbols import not_recorded
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
-from simpleautodiff.core.level import Traced, unwrapped
+from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
@@ -171,7 +171,7 @@ def _record_branches(runner: LoopRunner, f: F, carry: Any, go: Any) -> tuple[Any
 def _record_numbers(runner: LoopRunner, step: LoopStep, carry: Any) -> RecordedLoop:
     """Record a step with its integers as such if they count; as floats if they may grow."""
     recorded = record_step(step, carry, None, 0, runner)
-    whole = [k for k, x in enumerate(flatten(carry)[0]) if type(unwrapped(x)) is int]
+    whole = [k for k, x in enumerate(flatten(carry)[0]) if type(take_current(x)) is int]
     if all(_is_counted(recorded.function.body, k, whole) for k in whole):
         return recorded
     return record_step(step, map_leaves(_as_float, carry), None, 0, runner)
@@ -196,11 +196,11 @@ _COUNTING = {"add", "sub", "pos", "astype"}
 
 
 def _as_float(x: Any) -> Any:
-    if type(unwrapped(x)) is not int:
+    if type(take_current(x)) is not int:
         return x
-    if abs(unwrapped(x)) > LARGEST:
-        raise not_recorded(f"a loop that carries the integer {unwrapped(x)}")
-    return float(unwrapped(x))
+    if abs(take_current(x)) > LARGEST:
+        raise not_recorded(f"a loop that carries the integer {take_current(x)}")
+    return float(take_current(x))
 
 
 def _check_structures(state: list[Any], written: list[bool], goes_on: bool) -> None:

@@ -18,7 +18,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     places,
     with_values,
 )
-from simpleautodiff.core.level import Traced, unwrapped
+from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.values.pytree import Rebuild, flatten
 
 DTYPE_ROUNDS = 3  # rounds in which the dtypes of carried values have to settle
@@ -52,7 +52,7 @@ class RecordedLoop(NamedTuple):
 def record_step(step: LoopStep, carry: Any, xs: Any, rows: int, settings: Any) -> RecordedLoop:
     """Record one step of a loop, with the carry and one row of the xs as symbols."""
     (leaves, rebuild_carry), (columns, rebuild_row) = flatten(carry), flatten(xs)
-    leaves, columns = [*map(unwrapped, leaves)], [*map(unwrapped, columns)]
+    leaves, columns = [*map(take_current, leaves)], [*map(take_current, columns)]
     first = [_as_number(find_example(leaf)) for leaf in leaves]
     row = [find_example(column)[-1 if step.reverse else 0] for column in columns]
     for _ in range(DTYPE_ROUNDS):

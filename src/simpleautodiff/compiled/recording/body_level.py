@@ -15,7 +15,7 @@ from simpleautodiff.arrays.batch.batch_level import Batch
 from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.symbols import Symbol, not_recorded
-from simpleautodiff.core.level import Traced, unwrapped
+from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import TABLE
@@ -84,7 +84,7 @@ class BodyLevel(SymbolLevel):
 
     def own(self, x: Any) -> Symbol:
         """Return a result as a symbol of this level."""
-        x = unwrapped(x)
+        x = take_current(x)
         if isinstance(x, Traced):
             return x if isinstance(x, Symbol) and x.level is self else self.capture(x)
         number = np.asarray(x)[()]
@@ -102,11 +102,11 @@ class BodyLevel(SymbolLevel):
 
 def find_example(x: Any) -> Any:
     """Return the number or array of a node in this call; for a batch, its first example."""
-    batches, x = 0, unwrapped(x)
+    batches, x = 0, take_current(x)
     while isinstance(x, Traced):
         batches += type(x) is Batch
         x = x.concrete if isinstance(x, Symbol) else x.value
-        x = unwrapped(x)
+        x = take_current(x)
     return x[(0,) * batches] if batches else x
 
 
@@ -122,6 +122,6 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
             return np.logical_or(
                 np.logical_and(condition, x), np.logical_and(np.logical_not(condition), y)
             )
-        return where(condition, unwrapped(x), unwrapped(y))
+        return where(condition, take_current(x), take_current(y))
 
     return map_leaves(choose_leaf, yes)

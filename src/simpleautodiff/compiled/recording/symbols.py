@@ -52,7 +52,7 @@ class Symbol(Opaque):
         """Whether `if` and `while` may depend on it: not in `vmap`, where examples would differ."""
         return not self.level.rows
 
-    def plainly(self) -> Symbol:
+    def to_plain(self) -> Symbol:
         """Return the symbol itself: it has no plain number."""
         return self
 

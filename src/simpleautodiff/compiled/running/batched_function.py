@@ -16,7 +16,7 @@ from simpleautodiff.compiled.recording.symbols import Symbol
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, ROWS, SAME, BatchedKernel, Kernel
 from simpleautodiff.compiled.scalar.operations import SCALAR_TYPES
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll
-from simpleautodiff.core.level import Traced, unwrapped
+from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.transforms.arguments import Selection, call
 from simpleautodiff.values.pytree import flatten
@@ -176,7 +176,7 @@ def _record_batched(
         args, kwargs = rebuild(iter(ones))
         result = call(f, Selection(args, tuple(range(len(args))), args, kwargs), args)
         results, rebuild_results = flatten(result)
-        own = [inner.own(unwrapped(x)) for x in results]
+        own = [inner.own(take_current(x)) for x in results]
     mapped = [leaf for leaf, axis in zip(leaves, axes, strict=True) if axis is not None]
     captured = [symbol for symbol, _ in inner.captured.values()]
     shapes = [x.shape for x in own]

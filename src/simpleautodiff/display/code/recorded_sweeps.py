@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.arrays.given_values import Call, GivenValue
 from simpleautodiff.core.jet import Jet, JetLevel
-from simpleautodiff.core.level import Traced, unwrapped
+from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.core.linear import filled
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import Primitive
@@ -73,7 +73,7 @@ class SourceTape(LocatedTape):
 
     def note_call(self, answer: Any, function: Any, args: Any, kwargs: Any) -> None:
         """Note the answer of a function of NumPy by which the code goes its way."""
-        args, kwargs = map_leaves(lambda x: self._find_on_tape(unwrapped(x)), (args, kwargs))
+        args, kwargs = map_leaves(lambda x: self._find_on_tape(take_current(x)), (args, kwargs))
         self.decisions.append(Decision(Call(function, args, kwargs, None), answer))
 
     def note_condition(self, condition: Condition, answer: Any) -> None:

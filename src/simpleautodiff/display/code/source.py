@@ -17,7 +17,7 @@ import numpy as np
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.jet import Jet
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.code.recorded_sweeps import SourceTape, WatchedLevel, WatchedTape
 from simpleautodiff.display.code.statements import Statements
@@ -190,7 +190,7 @@ def _record_source(signature: Signature) -> Source:
 def _run(function: Callable[..., Any], args: tuple[Any, ...], tape: SourceTape) -> Any:
     """Run the function; for a derivative, record the node of each tangent or adjoint."""
     first = getattr(function, "first", None)
-    if first is None or any(is_complex(plain(leaf)) for leaf in flatten(args)[0]):
+    if first is None or any(is_complex(to_plain(leaf)) for leaf in flatten(args)[0]):
         return call(function, Selection(args), args)
     selection = select(first.f, first.argnums, args, {})
     swept = _forward if first.what == "derivative" else _backward
@@ -204,14 +204,14 @@ def _run(function: Callable[..., Any], args: tuple[Any, ...], tape: SourceTape) 
 def _forward(first: FirstDerivative, selection: Selection, tape: SourceTape) -> Any:
     """Sweep forward from the one number that is differentiated."""
     x = selection.trees[0]
-    if not selection.single or type(x) is not Node or shape(plain(x)):
+    if not selection.single or type(x) is not Node or shape(to_plain(x)):
         return None
     level = WatchedLevel(tape)
-    seed = tape.input(1 if type(plain(x)) is int else to_type_of(1, plain(x)))
+    seed = tape.input(1 if type(to_plain(x)) is int else to_type_of(1, to_plain(x)))
     tape.change(x, None, seed)
     jet = Jet(x, [seed], level)
     value, (tangent,), _ = run_jets(first.f, selection._replace(trees=(jet,)), level, False)
-    if type(value) is not Node or is_complex(plain(value)):
+    if type(value) is not Node or is_complex(to_plain(value)):
         return None
     tape.end, tape.accent = value, "dot"
     return tangent
@@ -221,22 +221,22 @@ def _backward(first: FirstDerivative, selection: Selection, tape: SourceTape) ->
     """Sweep back from the result."""
     graph = RecordedCall(first.f, selection, tape=WatchedTape(tape))
     value = graph.result.value if graph.has_recorded(graph.result) else None
-    if type(value) is not Node or shape(plain(value)) or is_complex(plain(value)):
+    if type(value) is not Node or shape(to_plain(value)) or is_complex(to_plain(value)):
         return None
     tape.end, tape.accent = value, "bar"
-    whole_numbers = all(type(plain(node)) is int for node in graph.inputs)
-    seed = 1 if whole_numbers else to_type_of(1, plain(value))
+    whole_numbers = all(type(to_plain(node)) is int for node in graph.inputs)
+    seed = 1 if whole_numbers else to_type_of(1, to_plain(value))
     slopes = graph.gradients(graph.result, tape.input(seed))
     pairs = zip(slopes, graph.inputs, strict=True)
     whole = graph.rebuild_arguments(
-        [_convert_to_type(slope, plain(node.value)) for slope, node in pairs]
+        [_convert_to_type(slope, to_plain(node.value)) for slope, node in pairs]
     )
     return (value, whole) if first.what == "value_and_grad" else whole
 
 
 def _convert_to_type(slope: Any, like: Any) -> Any:
     """Convert a derivative to the type of its input, as a recorded step."""
-    kind, wanted = (getattr(plain(x), "dtype", None) for x in (slope, like))
+    kind, wanted = (getattr(to_plain(x), "dtype", None) for x in (slope, like))
     return slope if kind is None or wanted is None or kind == wanted else astype(slope, wanted)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.given_values import Call
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
 from simpleautodiff.core.primitive import SUM
@@ -158,7 +158,7 @@ class Statements:
 
     def _write_shape(self, name: str, node: Node) -> None:
         """Refuse arrays of another shape: sums, means and their adjoints are of this one."""
-        full = shape(plain(node))
+        full = shape(to_plain(node))
         if full:
             check = f"if np.shape({name}) != {full!r}: raise ValueError({_OTHER_SHAPE!r})"
             self.statements.append(Assignment("", check, "", {name}))

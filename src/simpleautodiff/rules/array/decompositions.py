@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.rules.array.dtypes import real_dtype
@@ -88,7 +88,7 @@ def _svd_push(dot: Any, packed: Any, a: Any) -> Any:
     s, (m, n), k = real(s), shape_of(a)[-2:], shape_of(packed)[-1]
     inner = matmul(matmul(flip(u), dot), v)
     turn_u, turn_v = _turn_by(inner * s, s), _turn_by(inner * swap(s), s)
-    if is_complex(plain(packed)):
+    if is_complex(to_plain(packed)):
         turn_u = turn_u + divide_by_values(_diagonal_part(inner - flip(inner)) / 2, s)
     du, dv = matmul(u, turn_u), matmul(v, turn_v)
     if m > k:
@@ -105,7 +105,7 @@ def _svd_pull(bar: Any, packed: Any, a: Any) -> Any:
     left, right = matmul(swap(u), bar_u), matmul(swap(v), bar_v)
     inner = _turn_back(left, s) * s + _turn_back(right, s) * swap(s)
     inner = inner + _make_diagonal(real(bar_s))
-    if is_complex(plain(packed)):
+    if is_complex(to_plain(packed)):
         rotation = divide_by_values(_diagonal_part(left), s)
         inner = inner + (rotation - flip(rotation)) / 2
     pulled = matmul(matmul(conj(u), inner), swap(v))
@@ -163,12 +163,14 @@ def _skew(x: Any) -> Any:
     """Return the skew matrix whose lower half is that of x; its diagonal is imaginary."""
     low = _take_below(x)
     skew = low - flip(low)
-    return skew + _make_diagonal(1j * imag(_take_diagonal(x))) if is_complex(plain(x)) else skew
+    return skew + _make_diagonal(1j * imag(_take_diagonal(x))) if is_complex(to_plain(x)) else skew
 
 
 def _skew_back(g: Any) -> Any:
     pulled = _take_below(g - flip(g))
-    return pulled + _make_diagonal(1j * imag(_take_diagonal(g))) if is_complex(plain(g)) else pulled
+    return (
+        pulled + _make_diagonal(1j * imag(_take_diagonal(g))) if is_complex(to_plain(g)) else pulled
+    )
 
 
 def _solve_right(x: Any, r: Any) -> Any:

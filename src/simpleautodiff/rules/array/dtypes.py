@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import TABLE
 from simpleautodiff.rules.multiples import carry_root
@@ -17,7 +17,7 @@ from simpleautodiff.values.other_arrays import Foreign
 
 def dtype_of(x: Any) -> Any:
     """Return the dtype of a number, an array, or a node of either."""
-    x = plain(x)
+    x = to_plain(x)
     return x.dtype if type(x) is np.ndarray and x.dtype.isnative else np.result_type(x)
 
 
@@ -31,7 +31,7 @@ def _astype(x: Any, dtype: Any) -> Any:
 
 
 def _astype_back(bar: Any, x: Any) -> Any:
-    return bar if is_complex(plain(bar)) != is_complex(plain(x)) else astype(bar, dtype_of(x))
+    return bar if is_complex(to_plain(bar)) != is_complex(to_plain(x)) else astype(bar, dtype_of(x))
 
 
 astype: Wrapping = row(

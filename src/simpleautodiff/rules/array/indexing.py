@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule
 from simpleautodiff.core.primitive import TABLE, Kink
 from simpleautodiff.rules.array.shapes import (
@@ -169,7 +169,7 @@ def record_with(index: Any, x: Any) -> Any:
 
 def _masked(bar: Any, mask: Any) -> Any:
     """Return an adjoint that exists only at the marked elements."""
-    array = plain(bar)
+    array = to_plain(bar)
     if type(array) is Foreign:
         mask = Foreign(array.convert(mask), array.xp)
     return masked(bar, mask)
@@ -246,7 +246,7 @@ def _written_rule(_v: Any, _x: Any, _value: Any, index: Any) -> Linear:
     """Return the local derivative of a write with respect to the written value."""
 
     def push(dot: Any) -> Any:
-        return set_item(np.zeros(shape_of(_v), np.result_type(plain(_v))), dot, index)
+        return set_item(np.zeros(shape_of(_v), np.result_type(to_plain(_v))), dot, index)
 
     return Linear(push, lambda bar: fit(getitem(bar, index), _value), True)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.errors import ArgumentError
@@ -93,8 +93,8 @@ det: Wrapping = row(
 
 def _push_logabsdet(v: Any, a: Any, dot: Any) -> Any:
     """Return tr(A⁻¹ dA); nan for a singular matrix, for which the logarithm is -inf."""
-    singular = plain(v) == -np.inf
-    one = np.eye(shape_of(a)[-1], dtype=np.result_type(plain(a)))
+    singular = to_plain(v) == -np.inf
+    one = np.eye(shape_of(a)[-1], dtype=np.result_type(to_plain(a)))
     inverse = inv(where(singular[..., None, None], one, a))
     return where(singular, np.nan, real(sum_over(swap(inverse) * dot, (-2, -1), False)))
 
@@ -146,7 +146,7 @@ is_singular: Wrapping = row(
 
 def flip(x: Any) -> Any:
     """Return the conjugate transpose."""
-    return conj(swap(x)) if is_complex(plain(x)) else swap(x)
+    return conj(swap(x)) if is_complex(to_plain(x)) else swap(x)
 
 
 def symmetrize(a: Any, half: str) -> Any:
@@ -162,7 +162,7 @@ def symmetrize(a: Any, half: str) -> Any:
 def _lower(x: Any) -> Any:
     """Return the lower triangle, with half of the diagonal; the rest is 0."""
     n = shape_of(x)[-1]
-    return x * (np.tril(np.ones((n, n))) - 0.5 * np.eye(n)).astype(plain(x).dtype)
+    return x * (np.tril(np.ones((n, n))) - 0.5 * np.eye(n)).astype(to_plain(x).dtype)
 
 
 def _cholesky_push(dot: Any, v: Any) -> Any:
@@ -262,7 +262,7 @@ def make_symmetric_rows(
         return matmul(conj(v) * _as_one_row(bar), swap(v))
 
     def push_values(dot: Any, a: Any) -> Any:
-        one = np.eye(shape_of(a)[-1], dtype=plain(a).dtype)
+        one = np.eye(shape_of(a)[-1], dtype=to_plain(a).dtype)
         return real(sum_over(_rotate(eigenvectors(a), dot) * one, -1, False))
 
     def pull_vectors(bar: Any, v: Any, a: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.errors import DomainError, cite_line
@@ -55,7 +55,7 @@ def _matrix_function_row(name: str) -> Wrapping:
 
     def along(a: Any, e: Any) -> Any:
         n = shape_of(a)[-1]
-        zero = np.zeros(shape_of(a), np.result_type(plain(a)))
+        zero = np.zeros(shape_of(a), np.result_type(to_plain(a)))
         upper, lower = concatenate([a, e], -1), concatenate([zero, a], -1)
         return getitem(wrapping(concatenate([upper, lower], -2)), (..., slice(n), slice(n, None)))
 
@@ -141,7 +141,7 @@ solve_triangular: Wrapping = row(
 
 def unit_lower(v: Any) -> Any:
     """Return L from the matrix that stores L and U."""
-    return lower_part(v, -1) + np.eye(shape_of(v)[-1], dtype=plain(v).dtype)
+    return lower_part(v, -1) + np.eye(shape_of(v)[-1], dtype=to_plain(v).dtype)
 
 
 def _lu_rule(v: Any, a: Any, order: Any) -> Linear:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule
 from simpleautodiff.rules.array.shapes import pad_rank, reshape, shape_of, sum_to, transpose
 from simpleautodiff.rules.multiples import multiply_roots
@@ -183,7 +183,7 @@ def _einsum_pull(bar: Any, terms: list[str], output: str, k: int, operands: tupl
     pulled = make_einsum(len(rest) + 1)(",".join([output, *others]) + "->" + result, bar, *rest)
     sizes = dict(zip(own, shape_of(operands[k]), strict=True))
     spread = reshape(pulled, tuple(sizes[c] if c in known else 1 for c in own))
-    dtype = getattr(plain(operands[k]), "dtype", float)
+    dtype = getattr(to_plain(operands[k]), "dtype", float)
     return spread * np.ones(shape_of(operands[k]), dtype=dtype)
 
 
@@ -203,7 +203,7 @@ def _einsum_pull_diagonal(
             new = next(free)
             renamed += new
             deltas.append(letter + new)
-            eyes.append(np.eye(size, dtype=plain(operands[k]).dtype))
+            eyes.append(np.eye(size, dtype=to_plain(operands[k]).dtype))
     new_terms = [*terms[:k], renamed, *terms[k + 1 :], *deltas]
     return _einsum_pull(bar, new_terms, output, k, (*operands, *eyes))
 

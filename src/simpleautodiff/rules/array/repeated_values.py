@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.jet import JetLevel
-from simpleautodiff.core.level import Level, Traced, concrete, plain
+from simpleautodiff.core.level import Level, Traced, to_concrete, to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.rules.array.products import swap
@@ -51,7 +51,7 @@ CLOSE = 8  # values that differ by fewer roundings than this, times their number
 
 def are_close(values: Any, size: Any, count: int, factor: int = CLOSE) -> Any:
     """Tell which differences of `count` values of a given size are 0, up to rounding."""
-    return abs(values) <= factor * count * np.finfo(plain(values).dtype).eps * size
+    return abs(values) <= factor * count * np.finfo(to_plain(values).dtype).eps * size
 
 
 def find_pairs(values: Any, factor: int = CLOSE) -> Any:
@@ -136,7 +136,7 @@ def _rotation(pairs: Any, dtype: Any) -> Any:
 
 def separate(a: Any, find_values: Function, find_factors: Callable[[Any, bool], Factors]) -> Any:
     """Replace a matrix with repeated values, or singular values that are 0, by one that moves."""
-    level, matrix = find_lowest_level(a), plain(a)
+    level, matrix = find_lowest_level(a), to_plain(a)
     if not is_derivative(level) or not matrix.size or not np.all(np.isfinite(matrix)):
         return a
     assert level is not None
@@ -179,7 +179,7 @@ def _find_batch(a: Any) -> Any:
 def split_batch(a: Any, find_values: Function, find_factors: Function) -> None:
     """Have `vmap` compute examples one by one if a differentiated matrix has repeated values."""
     level = _find_batch(a)
-    matrices = concrete(a)
+    matrices = to_concrete(a)
     if level is None or not isinstance(matrices, np.ndarray) or not matrices.size:
         return
     if np.all(np.isfinite(matrices)) and _has_repeated(matrices, find_values, find_factors):
@@ -239,44 +239,44 @@ def divide_by_gaps(x: Any, values: Any) -> Any:
 
     The diagonal is 0. The quotient is nan where values are repeated and do not move apart.
     """
-    n = plain(values).shape[-1]
+    n = to_plain(values).shape[-1]
     one = np.eye(n, dtype=bool)
     gap = where(one, 1.0, values - swap(values))
     x = where(one, 0.0, x)
     if is_moving(values):
-        return divide(x, gap, find_pairs(plain(values)[..., 0, :]))
-    return _divide_known(x, gap, are_close(plain(gap), _largest(values), n))
+        return divide(x, gap, find_pairs(to_plain(values)[..., 0, :]))
+    return _divide_known(x, gap, are_close(to_plain(gap), _largest(values), n))
 
 
 def divide_by_values(x: Any, values: Any) -> Any:
     """Divide the columns of a matrix by singular values: nan where they are 0 and do not move."""
-    divisor = values + np.zeros(shape_of(x)[-2:], plain(values).dtype)
-    n = plain(values).shape[-1]
+    divisor = values + np.zeros(shape_of(x)[-2:], to_plain(values).dtype)
+    n = to_plain(values).shape[-1]
     if is_moving(values):
-        zero = find_zeros(plain(values)[..., 0, :])[..., None, :]
-        return divide(x, divisor, np.broadcast_to(zero, plain(divisor).shape))
-    return _divide_known(x, divisor, are_close(plain(divisor), _largest(values), n))
+        zero = find_zeros(to_plain(values)[..., 0, :])[..., None, :]
+        return divide(x, divisor, np.broadcast_to(zero, to_plain(divisor).shape))
+    return _divide_known(x, divisor, are_close(to_plain(divisor), _largest(values), n))
 
 
 def divide_by_sums(x: Any, values: Any) -> Any:
     """Divide element i, j of a matrix, whose diagonal is 0, by the sum of two singular values."""
-    n = plain(values).shape[-1]
+    n = to_plain(values).shape[-1]
     total = values + swap(values)
     if is_moving(values):
-        zero = find_zeros(plain(values)[..., 0, :])
+        zero = find_zeros(to_plain(values)[..., 0, :])
         return divide(x, total, zero[..., None, :] & zero[..., :, None])
     total = where(np.eye(n, dtype=bool), 1.0, total)  # where x is 0
-    return _divide_known(x, total, are_close(plain(total), _largest(values), n))
+    return _divide_known(x, total, are_close(to_plain(total), _largest(values), n))
 
 
 def _largest(values: Any) -> Any:
-    return np.max(abs(plain(values)), axis=-1, keepdims=True, initial=0.0)
+    return np.max(abs(to_plain(values)), axis=-1, keepdims=True, initial=0.0)
 
 
 def _divide_known(x: Any, divisor: Any, unknown: Any) -> Any:
     """Divide; where the divisor is `unknown`, return 0 for a zero matrix and nan for others."""
-    missing = unknown & (np.max(abs(plain(x)), axis=(-2, -1), keepdims=True, initial=0.0) > 0)
-    if np.any(concrete(missing)):
+    missing = unknown & (np.max(abs(to_plain(x)), axis=(-2, -1), keepdims=True, initial=0.0) > 0)
+    if np.any(to_concrete(missing)):
         warn_arbitrary()
     known = where(unknown, 0.0, x / where(unknown, 1.0, divisor))
     return where(missing, np.nan, known)

@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.core.jet import Jet, JetLevel
-from simpleautodiff.core.level import Level, Traced, plain
+from simpleautodiff.core.level import Level, Traced, to_plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Args, Primitive, values_read
 from simpleautodiff.errors import cite_line, warn_domain
@@ -39,7 +39,7 @@ class LimitLevel(JetLevel):
     def run(self, primitive: Primitive, args: Args) -> Any:
         """Run a primitive on series."""
         found = self._run(primitive, args)
-        self.largest = max(self.largest, _find_size(plain(found)))
+        self.largest = max(self.largest, _find_size(to_plain(found)))
         return found
 
     def _run(self, primitive: Primitive, args: Args) -> Any:
@@ -87,7 +87,7 @@ class LimitLevel(JetLevel):
         slope = where(repeated, gap.nth(1), 1.0)
         apart = jet / where(repeated, 1.0, gap)
         both = where(repeated, jet / slope, _times_power(apart, 1, self))
-        smallest = np.min(np.abs(np.where(repeated, plain(slope), np.inf)), initial=np.inf)
+        smallest = np.min(np.abs(np.where(repeated, to_plain(slope), np.inf)), initial=np.inf)
         return Pole(_times_power(both, 0, self), order + 1, _size(x) / smallest)
 
 
@@ -110,8 +110,8 @@ class Pole(Traced):
         """Tell which elements have a term with a negative power of ε that is not 0."""
         rounding = LOSS * self.level.rounding * self.size
         if self.order > SERIES_ORDER:
-            return np.ones(np.shape(plain(self)), bool)
-        terms = [plain(_term(self.jet, k)) for k in range(self.order)]
+            return np.ones(np.shape(to_plain(self)), bool)
+        terms = [to_plain(_term(self.jet, k)) for k in range(self.order)]
         return np.any([~(np.abs(term) <= rounding) for term in terms], axis=0)
 
     def as_jet(self) -> Jet:
@@ -147,7 +147,7 @@ def _times_power(x: Any, order: int, level: LimitLevel) -> Jet:
         return jet
     powers = range(order, SERIES_ORDER + 1)
     terms = [_times(float(math.perm(k, order)), jet.nth(k - order)) for k in powers]
-    zero = 0 * np.where(np.isfinite(plain(x)), plain(x), 0)
+    zero = 0 * np.where(np.isfinite(to_plain(x)), to_plain(x), 0)
     return Jet(zero, [ZERO] * (order - 1) + terms, level)
 
 
@@ -156,7 +156,7 @@ def _size(x: Any) -> float:
     if isinstance(x, Pole):
         return x.size
     terms = [x.value, *x.higher] if isinstance(x, Jet) else [x]
-    return max(_find_size(plain(term)) for term in terms if term is not ZERO)
+    return max(_find_size(to_plain(term)) for term in terms if term is not ZERO)
 
 
 def _find_size(x: Any) -> float:

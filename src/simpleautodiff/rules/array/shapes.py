@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule, plus
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import TABLE, Kink
@@ -29,7 +29,7 @@ def shape_of(x: Any) -> tuple[int, ...]:
     """Return the shape of an array, a number, or a node of either."""
     if type(x) is Node:
         x = x.value
-    return x.shape if type(x) is np.ndarray else shape(plain(x))
+    return x.shape if type(x) is np.ndarray else shape(to_plain(x))
 
 
 def linear_row(
@@ -171,7 +171,7 @@ def fit(derivative: Any, like: Any) -> Any:
     """
     if type(derivative) is Bundle:
         return derivative
-    if is_complex(plain(derivative)) and not is_complex(plain(like)):
+    if is_complex(to_plain(derivative)) and not is_complex(to_plain(like)):
         derivative = real(derivative)
     have, want = shape_of(derivative), shape_of(like)
     if have == want:
@@ -248,7 +248,7 @@ def _find_extremes(x: Any, v: Any, axis: Any, keepdims: Any) -> tuple[Any, Any]:
     chosen = as_operand(x) == np.reshape(as_operand(v), keep_dims(shape_of(x), axis))
     if find_written_level(chosen) is not None:
         note_answer(np.sum(chosen, axis=axis), np.sum, chosen, axis=axis)
-    x, v = plain(x), plain(v)
+    x, v = to_plain(x), to_plain(v)
     if type(x) is np.ndarray and np.count_nonzero(chosen) == np.size(v) and not np.isnan(v).any():
         return chosen, 1  # there are no ties
     dtype = getattr(x, "dtype", float)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import POWER, PRODUCT, SIGN, SUM, TABLE, Domain, Kink
 from simpleautodiff.rules.branches import choose
@@ -56,7 +56,7 @@ mul = row(
 
 def _like(v: Any, number: Any) -> Any:
     """Return an integer in the number type of v, so that results stay exact or fully precise."""
-    return lift(number, plain(v)) if type(number) is int else number
+    return lift(number, to_plain(v)) if type(number) is int else number
 
 
 div = row(
@@ -122,7 +122,7 @@ def _differentiate_in_base(_v: Any, x: Any, y: Any) -> Any:
     """
     if type(y) is int or type(y) is float:
         return 2 * x if y == 2 else y * _power(x, y - 1) if y else ZERO
-    constant = y == 0 if plain(y) is y else (y == 0) & ((x == 0) | (x != x))
+    constant = y == 0 if to_plain(y) is y else (y == 0) & ((x == 0) | (x != x))
     return choose(constant, ZERO, lambda: y * _power(x, y - 1))
 
 

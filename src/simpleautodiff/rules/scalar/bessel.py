@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.rules.branches import choose
@@ -81,12 +81,12 @@ kv: Wrapping = scipy_row(
 
 def _is_far(n: Any, x: Any) -> Any:
     """Tell where x is so much larger than the order n that the recurrence would cancel."""
-    return (np.abs(plain(x)) > 50) & (plain(n) >= 0) & (plain(n) <= 8)
+    return (np.abs(to_plain(x)) > 50) & (to_plain(n) >= 0) & (to_plain(n) <= 8)
 
 
 def _reciprocal_factorial(n: Any) -> Any:
     """Return 1/n!, which is 0 for n = -1, -2, ..."""
-    factor = scipy_special("rgamma")(plain(n) + 1.0)
+    factor = scipy_special("rgamma")(to_plain(n) + 1.0)
     return factor if np.ndim(factor) else float(factor)
 
 

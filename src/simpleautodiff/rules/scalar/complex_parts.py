@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.values.functions import is_complex, zero_like
@@ -22,13 +22,15 @@ def real_valued(gradient: Any) -> Linear:
 
 def squared_size(z: Any) -> Any:
     """Return |z|², smooth everywhere."""
-    return real(z * conj(z)) if is_complex(plain(z)) else z * z
+    return real(z * conj(z)) if is_complex(to_plain(z)) else z * z
 
 
 conj: Wrapping = row(
     "conj",
     lambda _v, _z: (
-        Linear(lambda dot: conj(dot), lambda bar: conj(bar), True) if is_complex(plain(_z)) else 1
+        Linear(lambda dot: conj(dot), lambda bar: conj(bar), True)
+        if is_complex(to_plain(_z))
+        else 1
     ),
     value=lambda z: z.conjugate() if is_complex(z) else +z,  # a new array, as np.conj returns
     numpy=["conjugate"],
@@ -40,7 +42,7 @@ conj: Wrapping = row(
 real: Wrapping = row(
     "real",
     lambda _v, _z: (
-        Linear(lambda dot: real(dot), lambda bar: bar, True) if is_complex(plain(_z)) else 1
+        Linear(lambda dot: real(dot), lambda bar: bar, True) if is_complex(to_plain(_z)) else 1
     ),
     value=lambda z: z.real if is_complex(z) else z,
     numpy=(),
@@ -52,7 +54,7 @@ real: Wrapping = row(
 imag: Wrapping = row(
     "imag",
     lambda _v, _z: (
-        Linear(lambda dot: imag(dot), lambda bar: bar * -1j) if is_complex(plain(_z)) else ZERO
+        Linear(lambda dot: imag(dot), lambda bar: bar * -1j) if is_complex(to_plain(_z)) else ZERO
     ),
     value=lambda z: z.imag if is_complex(z) else zero_like(z),
     numpy=(),

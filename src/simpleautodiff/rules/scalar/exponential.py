@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.rules.roots import restate_root, restate_square, where_finite
 from simpleautodiff.rules.row import Wrapping, row
@@ -20,7 +20,7 @@ NOT_ZERO = Domain("x ≠ 0", lambda x: x != 0)
 
 def ln(number: int, x: Any) -> Any:
     """Return log(number) in the number type of `x`, to its full precision."""
-    return log(lift(number, plain(x)))
+    return log(lift(number, to_plain(x)))
 
 
 exp = row(

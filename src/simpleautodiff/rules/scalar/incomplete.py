@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.rules.branches import choose
@@ -198,7 +198,7 @@ def _stdtr_slope(df: Any, x: Any) -> Any:
     """Differentiate Student's distribution in df: beyond |x| is I(df/2, 1/2, df/(df + x²))/2."""
     df = limited_df(df)
     near = choose(
-        plain(x) ** 2 < plain(df),
+        to_plain(x) ** 2 < to_plain(df),
         lambda: betainc_derivative(0, 1, 0.5, df / 2, x * x / (df + x * x)),
         lambda: -betainc_derivative(1, 0, df / 2, 0.5, df / (df + x * x)),
     )

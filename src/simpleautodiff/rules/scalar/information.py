@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.rules.branches import choose
@@ -30,7 +30,7 @@ logit = scipy_row(
 
 def _is_zero_product(x: Any, y: Any, edge: int) -> Any:
     """Tell where x log y is defined as 0 because x is 0, although log y is not finite."""
-    return (plain(x) == 0) & (plain(y) <= edge)
+    return (to_plain(x) == 0) & (to_plain(y) <= edge)
 
 
 xlogy = scipy_row(
@@ -72,7 +72,7 @@ rel_entr = scipy_row(
 
 def _log_ratio(x: Any, y: Any) -> Any:
     """Return log(x/y), accurate also where x and y are close."""
-    close = np.abs(plain(x) - plain(y)) < 0.5 * plain(y)
+    close = np.abs(to_plain(x) - to_plain(y)) < 0.5 * to_plain(y)
     return choose(close, lambda: log1p((x - y) / y), lambda: log(x / y))
 
 

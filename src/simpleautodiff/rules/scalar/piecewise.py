@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import TABLE, Domain, Kink
 from simpleautodiff.rules.branches import choose, either, half, is_nan, sympy_function, where
@@ -35,7 +35,7 @@ def _sympy_min(*xs: Any) -> Any:
 
 def _slope_of_size(v: Any, x: Any) -> Any:
     """Return sign(x); for a complex x the gradient of |x|, which is conj(x)/|x|, and 0 at 0."""
-    if not is_complex(plain(x)):
+    if not is_complex(to_plain(x)):
         return sign(x)
     zero = v == 0
     return real_valued(where(zero, 0.0, conj(x) / where(zero, 1.0, v)))
@@ -43,7 +43,7 @@ def _slope_of_size(v: Any, x: Any) -> Any:
 
 def _slope_of_squared_size(_v: Any, x: Any) -> Any:
     """Return the gradient of |x|², which is smooth."""
-    return real_valued(2 * conj(x)) if is_complex(plain(x)) else 2 * x
+    return real_valued(2 * conj(x)) if is_complex(to_plain(x)) else 2 * x
 
 
 absolute = row(
@@ -199,9 +199,9 @@ clip = row(
 
 def _sign_of(y: Any) -> Any:
     """Return the sign of y as an integer; it is -1 for -0.0, and a nan has one, too."""
-    if is_array(plain(y)):
-        return 1 - 2 * np.signbit(plain(y)).astype(plain(y).dtype)
-    return -1 if y < 0 or (not y > 0 and _has_minus(plain(y))) else 1
+    if is_array(to_plain(y)):
+        return 1 - 2 * np.signbit(to_plain(y)).astype(to_plain(y).dtype)
+    return -1 if y < 0 or (not y > 0 and _has_minus(to_plain(y))) else 1
 
 
 def _has_minus(number: Any) -> bool:

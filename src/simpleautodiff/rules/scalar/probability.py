@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain
 from simpleautodiff.rules.branches import choose
@@ -187,7 +187,7 @@ def poisson_log_value(k: Any, m: Any) -> Any:
 poisson_log = scipy_row(
     "poisson_log",
     lambda _v, k, m: log(m) - digamma(k + 1),
-    lambda _v, k, m: choose((plain(k) == 0) & (plain(m) == 0), -1, lambda: (k - m) / m),
+    lambda _v, k, m: choose((to_plain(k) == 0) & (to_plain(m) == 0), -1, lambda: (k - m) / m),
     value=poisson_log_value,
     reason="k log m - m - log Γ(k + 1) has the derivatives log m - digamma(k + 1) and k/m - 1",
     domain=Domain("k > -1, m > 0", lambda k, m: k > -1 and m > 0),

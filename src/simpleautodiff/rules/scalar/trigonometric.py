@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain, wrap
+from simpleautodiff.core.level import to_plain, wrap
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import REALS, TABLE, Domain, Kink, Primitive
 from simpleautodiff.rules.branches import choose
@@ -27,7 +27,7 @@ ORIGIN = "x = y = 0"
 
 def pi(x: Any) -> Any:
     """Return π in the number type of `x`, to its full precision."""
-    number = plain(x)
+    number = to_plain(x)
     if isinstance(number, (float, int)):
         return math.pi
     return number.pi if hasattr(number, "pi") else 4 * atan(lift(1, number))
@@ -64,7 +64,7 @@ def _on_side_of(reference: Callable[[], Any], root: Any) -> Any:
 
     On a branch cut the sign of a zero, which addition loses, says on which side the value is.
     """
-    number = plain(root)
+    number = to_plain(root)
     if not is_complex(number):
         return root
     wanted = reference()
@@ -74,7 +74,7 @@ def _on_side_of(reference: Callable[[], Any], root: Any) -> Any:
 
 asin: Wrapping = row(
     "asin",
-    lambda _v, x: 1 / _on_side_of(lambda: cos(asin(plain(x))), sqrt((1 - x) * (1 + x))),
+    lambda _v, x: 1 / _on_side_of(lambda: cos(asin(to_plain(x))), sqrt((1 - x) * (1 + x))),
     names={"numpy": "arcsin"},
     numpy=["arcsin"],
     text="asin({0})",
@@ -86,7 +86,7 @@ asin: Wrapping = row(
 )
 acos: Wrapping = row(
     "acos",
-    lambda _v, x: -1 / _on_side_of(lambda: sin(acos(plain(x))), sqrt((1 - x) * (1 + x))),
+    lambda _v, x: -1 / _on_side_of(lambda: sin(acos(to_plain(x))), sqrt((1 - x) * (1 + x))),
     names={"numpy": "arccos"},
     numpy=["arccos"],
     text="acos({0})",
@@ -172,9 +172,9 @@ sech_squared: Wrapping = row(  # a row of its own: in 1 - tanh² digits cancel
 
 
 def _cosh_of_asinh(x: Any) -> Any:
-    if not is_complex(plain(x)):
+    if not is_complex(to_plain(x)):
         return hypot(1, x)
-    return _on_side_of(lambda: cosh(asinh(plain(x))), sqrt(1 + x * x))
+    return _on_side_of(lambda: cosh(asinh(to_plain(x))), sqrt(1 + x * x))
 
 
 asinh: Wrapping = row(
@@ -189,7 +189,7 @@ asinh: Wrapping = row(
 )
 acosh: Wrapping = row(
     "acosh",
-    lambda _v, x: 1 / _on_side_of(lambda: sinh(acosh(plain(x))), sqrt(x - 1) * sqrt(x + 1)),
+    lambda _v, x: 1 / _on_side_of(lambda: sinh(acosh(to_plain(x))), sqrt(x - 1) * sqrt(x + 1)),
     names={"numpy": "arccosh"},
     numpy=["arccosh"],
     text="acosh({0})",
