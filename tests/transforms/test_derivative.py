@@ -298,3 +298,13 @@ def test_counters_are_kept():
 def test_dict_keys_may_come_in_another_order():
     _, pullback = ad.vjp(lambda x: {"a": x, "b": x * x}, 3.0)
     assert pullback({"b": 1.0, "a": 10.0}) == (16.0,)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_slopes_of_broadcast_numbers_have_the_dtype_of_the_result(dtype):
+    def shift(t):
+        return t + np.zeros(3, dtype)
+
+    for slope in (ad.derivative(shift)(2.0), ad.jacobian(shift)(2.0), ad.jacfwd(shift)(2.0)):
+        assert slope.dtype == shift(2.0).dtype
+        np.testing.assert_array_equal(slope, np.ones(3))

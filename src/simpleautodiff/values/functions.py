@@ -308,7 +308,7 @@ def to_type_of(number: Any, like: Any) -> Any:
         return _array_to_type_of(number, like)
     if isinstance(number, np.ndarray) and not number.ndim:
         number = number[()]  # the derivative of a scalar is a scalar
-    if type(number) is int:
+    if type(number) is int or isinstance(number, np.integer):
         return number + zero_like(like)
     if isinstance(number, (float, np.floating)) and isinstance(like, np.inexact):
         return type(like)(number)
@@ -330,7 +330,7 @@ def _array_to_type_of(number: Any, like: Any) -> Any:
         return number.astype(like.dtype)
     if type(like) is Foreign and isinstance(number, np.ndarray):
         return Foreign(like.convert(number.astype(like.dtype)), like.xp)
-    if isinstance(number, np.ndarray) and number.dtype.kind in ("f", like.dtype.kind):
+    if isinstance(number, np.ndarray) and number.dtype.kind in ("f", "i", like.dtype.kind):
         return number.astype(like.dtype, copy=not number.flags.writeable)
     return number
 
