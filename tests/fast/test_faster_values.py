@@ -8,6 +8,7 @@ import simpleautodiff as ad
 
 SLOPES = {  # function and its derivative, by mpmath
     "sigmoid": (ad.sigmoid, lambda x: 1 / (1 + mpmath.exp(-x))),
+    "tanh": (np.tanh, mpmath.tanh),
     "softplus": (ad.softplus, lambda x: mpmath.log(1 + mpmath.exp(x))),
     "logaddexp": (
         lambda x: np.logaddexp(x, 0.5),

@@ -79,6 +79,22 @@ def _sigmoid(compute: Compute) -> Compute:
     return sigmoid
 
 
+def _sech_squared(compute: Compute) -> Compute:
+    def sech_squared(x: Any) -> Any:
+        """Compute it in place, in two arrays instead of eight."""
+        if not x.ndim or x.dtype.char not in "fd":
+            return compute(x)
+        e = np.abs(x)
+        e *= -2
+        np.exp(e, out=e)
+        below = e + 1
+        below *= below
+        e *= 4
+        return np.divide(e, below, out=e)
+
+    return sech_squared
+
+
 def _sum(compute: Compute) -> Compute:
     def add_up(x: Any, axis: Any, keepdims: Any) -> Any:
         """Add up without the overhead of np.sum."""
@@ -123,6 +139,7 @@ FASTER: dict[str, Callable[[Compute], Compute]] = {  # by row, from its own func
     "power": _power,
     "reshape": _reshape,
     "roll": _roll,
+    "sech_squared": _sech_squared,
     "sigmoid": _sigmoid,
     "softplus": _softplus,
     "sum": _sum,
