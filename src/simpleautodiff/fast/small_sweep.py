@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.core.level import REFUSED
 from simpleautodiff.core.linear import ZERO, LinearRule, plus, pull
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import Primitive
@@ -58,14 +59,28 @@ class SmallSweep:
             self._pull_by_rules(node, adjoint)
 
     def _pull_by_rules(self, node: Node, adjoint: Any) -> None:
-        """Carry back an adjoint by the rules of the row."""
-        args = node.args
+        """Carry back an adjoint by the rules of the row; that of one number is called directly."""
+        args, primitive = node.args, node.primitive
+        if len(args) == 1 and type(args[0]) is Node and not primitive.arrays:  # type: ignore[union-attr]
+            slope = self._find_slope(primitive, node.value, args[0].value)
+            term = adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
+            if term is not ZERO:
+                self.add(args[0], term)
+            return
         values = [x.value if type(x) is Node or type(x) is Constant else x for x in args]
         for k, arg in enumerate(args):
             if type(arg) is Node:
                 term = self._pull_argument(node, k, adjoint, values)
                 if term is not ZERO:
                     self.add(arg, term)
+
+    def _find_slope(self, primitive: Any, value: Any, x: Any) -> Any:
+        """Return the local derivative of a function of one number."""
+        rule = primitive.partials[0]
+        try:
+            return rule(value, x) if callable(rule) else rule
+        except REFUSED:
+            return primitive.partial(0, value, (x,))
 
     def _pull_argument(self, node: Node, k: int, adjoint: Any, values: Sequence[Any]) -> Any:
         """Return the contribution of a small adjoint to one argument, from its rule."""

@@ -18,10 +18,12 @@ from simpleautodiff.values.pytree import flatten, flatten_numbers, paths
 
 _RESULT = "the result"
 
+_NUMBERS = {float, np.float32, np.float64}
+
 
 def check_number(result: Any, level: Level, f: Callable[..., Any]) -> Any:
     """Return the result of `f` if it is one number; raise a helpful error if it is not."""
-    if type(result) is Node and type(result.value) is float and result.level is level:
+    if type(result) is Node and result.level is level and type(result.value) in _NUMBERS:
         return result
     full = shape(to_plain(result))
     if full or isinstance(result, (list, tuple, dict)):
