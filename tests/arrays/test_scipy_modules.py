@@ -195,7 +195,8 @@ def test_third_derivative_of_the_matrix_exponential():
 
 SHAPES = {
     **{"gamma": (2.3,), "chi2": (3.3,), "t": (4.2,), "lognorm": (0.7,), "genpareto": (0.4,)},
-    **{"beta": (2.1, 0.8), "pearson3": (0.6,)},
+    "pearson3": (0.6,),
+    **{"beta": (2.1, 0.8), "betaprime": (2.1, 3.4), "chi": (3.1,), "f": (4.2, 5.1)},
 }
 METHODS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf")
 CONTINUOUS = sorted(

@@ -50,7 +50,7 @@ def test_the_product_holds_every_entry_of_the_jacobian(f):
 def test_rows_are_coloured_where_they_need_fewer_colours():
     drawn = ad.figure(ad.sparsity(lambda x: np.stack([np.sum(x[:4]), np.sum(x[4:])]))(np.ones(8)))
     assert not drawn.forward
-    assert drawn.title == "8 of 16 entries by 1 reverse sweep in place of 2"
+    assert drawn.title == "8 of 16 entries by 1 reverse sweep instead of 2"
     assert [panel.name for panel in drawn.panels] == ["S", "J", "SJ"]
 
 
