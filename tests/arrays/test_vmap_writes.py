@@ -304,3 +304,15 @@ def test_an_array_that_numpy_makes_is_written_to_at_indices_that_differ():
 
     expected = np.stack([plainly(x, i) for x, i in zip(XS, PLACES, strict=True)])
     np.testing.assert_array_equal(ad.vmap(plainly)(XS, PLACES), expected)
+
+
+@pytest.mark.parametrize("compare", [np.greater, np.less_equal, np.equal, lambda x, y: x > y])
+def test_a_batch_is_compared_with_a_copy_that_may_be_written_to(compare):
+    def f(x):
+        other = x.copy()
+        other[0] = 2.0
+        return np.sum(np.where(compare(x, other), 3 * x, other))
+
+    x = np.array([[1.0, 5.0], [2.0, 6.0], [4.0, 7.0]])
+    np.testing.assert_array_equal(ad.vmap(f)(x), [f(row) for row in x])
+    np.testing.assert_array_equal(ad.vmap(ad.grad(f))(x), [ad.grad(f)(row) for row in x])

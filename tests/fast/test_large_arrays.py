@@ -627,3 +627,18 @@ def test_a_factor_that_leaves_the_range_does_not_wait():
     with np.errstate(over="ignore"):
         for size in (5, 50_000):
             assert np.all(ad.grad(f)(np.ones(size, np.float32)) == np.inf)
+
+
+@pytest.mark.parametrize("size", [6, 5000, 300_000])
+def test_squares_of_written_multiples_of_a_root_at_every_size(size):
+    def f(x):
+        root = np.sqrt(1 + x * x)
+        part = root / (2 + root)
+        part[: size // 2] = 0.0
+        return np.sum(part) + 0.7 * np.sum(part * part) + np.sum(np.reshape(part, (2, -1)) ** 2)
+
+    x = np.linspace(-1, 2, size)
+    root = np.sqrt(1 + x * x)
+    expected = (1 + 3.4 * root / (2 + root)) * 2 / (2 + root) ** 2 * x / root
+    expected[: size // 2] = 0.0
+    np.testing.assert_allclose(ad.grad(f)(x), expected, rtol=1e-13, atol=1e-15)

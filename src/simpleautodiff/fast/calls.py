@@ -153,7 +153,7 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
         level: Any = x.level  # type: ignore[union-attr]
         if not fixed:
             args = (x, *[_keep(setting, level) for setting in args[1:]])
-        if type(level) is not FastTape or not level.large or not by_shape:
+        if type(level) is not FastTape or not level.large or not by_shape or level.roots:
             return _record(level, primitive, args, value)
         own = level[x.index]  # type: ignore[union-attr]  # it may have only a shape
         node = _record(level, primitive, (own, *args[1:]), value)

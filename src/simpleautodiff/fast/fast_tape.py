@@ -82,13 +82,14 @@ class FastTape(Tape):
     def slim(self, node: Node) -> Node:
         """Return the node for the user; the tape keeps a copy without values that no rule reads.
 
-        Such a value is replaced by an array of its shape that takes no memory.
+        Such a value is replaced by an array of its shape that takes no memory. Multiples of roots
+        keep theirs and their factors', from which the rules compute their squares (`rules.roots`).
         """
         value, primitive, args = node.value, node.primitive, node.args
         self.large = True
         if not POOL.open and value.nbytes >= THRESHOLDS.pooled:
             POOL.open = POOL.allowed
-        if primitive is None:
+        if primitive is None or (self.roots and primitive.squared is not None):
             return node
         if len(args) == 1:
             read = values_read(primitive, _FIRST)

@@ -16,7 +16,7 @@ import numpy as np
 from simpleautodiff.arrays.registry import FUNCTIONS, SPECIAL_UFUNCS, array_function
 from simpleautodiff.arrays.shaping import lay_out
 from simpleautodiff.arrays.ufuncs import array_ufunc, is_plain
-from simpleautodiff.core.level import Level, Traced, to_plain
+from simpleautodiff.core.level import Level, Traced, take_current, to_plain
 from simpleautodiff.rules.row import UFUNCS
 from simpleautodiff.values.pytree import flatten, map_leaves
 
@@ -135,7 +135,7 @@ def is_differentiated(args: Any) -> bool:
 
 def apply_plainly(function: Any, *args: Any) -> Any:
     """Apply an elementwise function without a derivative to the plain values."""
-    args = tuple(map(to_plain, args))
+    args = tuple([to_plain(take_current(arg)) for arg in args])
     return highest_level(args).elementwise(function, args)
 
 
