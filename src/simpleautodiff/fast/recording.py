@@ -14,7 +14,6 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from threading import get_ident
 
 from simpleautodiff.fast import array_locks
 from simpleautodiff.fast.array_locks import while_holding
@@ -67,7 +66,7 @@ class EngineUse:
     __slots__ = ()
 
     def __enter__(self) -> None:
-        _uses[self] = get_ident()
+        _uses[self] = threading.get_ident()
         while_holding(_pause.lock, _pause.begin)
 
     def __exit__(self, *exception: object) -> None:
@@ -92,7 +91,7 @@ class SurelyEnded:
 def _after_fork() -> None:
     """Forget the uses of other threads, which do not run in a forked process."""
     _pause.lock = threading.RLock()
-    own = get_ident()
+    own = threading.get_ident()
     for use in [use for use, thread in _uses.items() if thread != own]:
         del _uses[use]
     array_locks.after_fork()

@@ -27,6 +27,15 @@ def _pull_of(primitive: Primitive, rule: LinearRule) -> Any:
     return faster(rule.pull) if faster else rule.pull
 
 
+def _find_slope(primitive: Any, value: Any, x: Any) -> Any:
+    """Return the local derivative of a function of one number or array."""
+    rule = primitive.partials[0]
+    try:
+        return rule(value, x) if callable(rule) else rule
+    except REFUSED:  # which the row explains, or turns into NumPy's inf or nan
+        return primitive.partial(0, value, (x,))
+
+
 class SmallSweep:
     """The part of a reverse sweep that handles small arrays.
 
@@ -59,10 +68,10 @@ class SmallSweep:
             self._pull_by_rules(node, adjoint)
 
     def _pull_by_rules(self, node: Node, adjoint: Any) -> None:
-        """Carry back an adjoint by the rules of the row; that of one number is called directly."""
+        """Carry back an adjoint by the rules of the row; a single rule is called directly."""
         args, primitive = node.args, node.primitive
         if len(args) == 1 and type(args[0]) is Node and not primitive.arrays:  # type: ignore[union-attr]
-            slope = self._find_slope(primitive, node.value, args[0].value)
+            slope = _find_slope(primitive, node.value, args[0].value)
             term = adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
             if term is not ZERO:
                 self.add(args[0], term)
@@ -73,14 +82,6 @@ class SmallSweep:
                 term = self._pull_argument(node, k, adjoint, values)
                 if term is not ZERO:
                     self.add(arg, term)
-
-    def _find_slope(self, primitive: Any, value: Any, x: Any) -> Any:
-        """Return the local derivative of a function of one number."""
-        rule = primitive.partials[0]
-        try:
-            return rule(value, x) if callable(rule) else rule
-        except REFUSED:
-            return primitive.partial(0, value, (x,))
 
     def _pull_argument(self, node: Node, k: int, adjoint: Any, values: Sequence[Any]) -> Any:
         """Return the contribution of a small adjoint to one argument, from its rule."""

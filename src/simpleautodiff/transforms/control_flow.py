@@ -161,9 +161,8 @@ def cond(pred: Any, true_fun: F, false_fun: F, *operands: Any) -> Any:
     """
     check_function(true_fun)
     check_function(false_fun)
-    selects = getattr(
-        getattr(to_plain(pred), "level", None), "selects", False
-    )  # in a recorded loop
+    level = getattr(to_plain(pred), "level", None)
+    selects = getattr(level, "selects", False)  # in a recorded loop
     if selects or _differs_between_examples(pred):
         return _choose(pred, true_fun(*operands), false_fun(*operands))
     return true_fun(*operands) if pred else false_fun(*operands)
