@@ -153,7 +153,10 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
     found: list[tuple[str, ...]] = []
     for candidates in ([(fault,) for fault in faults], pairs):
         for way in ((), (COMPOSED,), (APART,)):
-            found = found or [some for some in candidates if exact(some, way)]
+            if not found:
+                found = [some for some in candidates if exact(some, way)]
+                if way and len(found) == 1 and candidates is not pairs:
+                    found += [pair for pair in pairs if exact(pair)]  # by rules of their own
     if not found:
         return None
     return Diagnosis(found[0], True, tuple(" + ".join(faults) for faults in found[1:4]))
