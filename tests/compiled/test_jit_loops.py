@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.compiled.array.run_numpy import Replay
 from simpleautodiff.compiled.backends.llvm.rolled_module import rolled_module
 from simpleautodiff.compiled.loops.expand import expand_loops, has_loops
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
+from simpleautodiff.compiled.loops.loop_line import LoopFunction
+from simpleautodiff.compiled.loops.share_steps import share_steps
 from simpleautodiff.compiled.record_function import Options, record_program
 from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.rolled.limits import ROLLING
@@ -221,6 +224,43 @@ def test_loops_in_registers_give_what_their_words_give(name, mode, monkeypatch):
         assert program.layout.words_change or most
         assert program.layout.words_change or program.entry is not None
     agree(found[1], found[0], rtol=1e-14)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", LOOPING)
+def test_loops_that_share_steps_have_the_same_bits(name, mode, monkeypatch):
+    recorded = record_program(MODES[mode](LOOPING[name]), signature(((X, U), {})), Options())
+    _, expected = Replay(recorded.program).run([X, U])
+    for most in (LOOPS.shared, 200, 0):  # all of it, rows of some numbers, nothing
+        monkeypatch.setattr(LOOPS, "shared", most)
+        _, found = Replay(share_steps(recorded.program)).run([X, U])
+        assert [x.tobytes() for x in found] == [x.tobytes() for x in expected]
+
+
+def test_a_step_back_reads_what_is_costly_and_computes_the_rest():
+    f = lambda x, u: ad.scan(lambda c, t: (np.sin(c) * np.exp(t * c) + c * t, None), x, u)[0]
+
+    def count(program):
+        bodies = [line.what.body for line in program.lines if isinstance(line.what, LoopFunction)]
+        names = [[line.name for line in body.lines] for body in bodies]
+        return [tuple(map(each.count, ("sin", "cos", "exp", "mul"))) for each in names]
+
+    recorded = record_program(ad.grad(f), signature(((X, U), {})), Options()).program
+    (forward, back), (shared, reading) = count(recorded), count(share_steps(recorded))
+    assert (forward[:3], back[:3]) == ((1, 0, 1), (1, 1, 1))
+    assert (shared[:3], reading[:3]) == ((1, 0, 1), (0, 1, 0))
+    assert reading[3] < back[3]  # c * t of the exponential alone is needed no more
+
+
+def test_what_no_loop_reads_is_not_kept():
+    f = lambda x, u: ad.scan(lambda c, t: (c + np.sin(t) * x, None), x, u)[0]
+    recorded = record_program(ad.grad(f), signature(((X, U), {})), Options()).program
+    kept = [
+        [len(line.what.results) for line in program.lines if isinstance(line.what, LoopFunction)]
+        for program in (recorded, share_steps(recorded))
+    ]
+    assert kept == [[1, 0], [1, 0]]  # of c the derivative is 1: sin(t) is kept instead
+    assert Replay(share_steps(recorded)).run([X, U])[1] == [1 + np.sum(np.sin(U))]
 
 
 def test_loops_of_numbers_are_entered_after_some_calls():

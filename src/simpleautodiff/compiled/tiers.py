@@ -16,6 +16,7 @@ from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.array.split_complex import split_complex
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.loops.expand import expand_loops, has_loops
+from simpleautodiff.compiled.loops.share_steps import share_steps
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram
 from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.rolled.limits import ROLLING
@@ -103,8 +104,9 @@ def _make_loops(recorded: RecordedProgram, options: Any) -> RunnableProgram:
     if options.tier in ("tape", "numpy") or not TARGET.is_available():
         return TieredArrayProgram(recorded, options.precise, "numpy")
     try:
-        rolled = roll_loops(recorded, options.precise)
-        program = _run_rolled(recorded, rolled, options)
+        shared = share_steps(recorded)
+        rolled = roll_loops(shared, options.precise)
+        program = _run_rolled(shared, rolled, options)
         why = "there is nothing to compile in it"
     except NotRolledError as error:
         program, why = None, str(error)

@@ -13,6 +13,7 @@ class LoopLimits:
     rows: int = 4000  # the same for one example of a batch, whose program has no loops
     paths: int = 8  # paths through a loop of Python that are recorded step by step
     steps: int = 256  # steps that Python or NumPy takes, before machine code does
+    shared: int = 2**28  # bytes of intermediate values that one loop keeps for another
 
 
 LOOPS = LoopLimits()

@@ -67,11 +67,11 @@ def record_step(step: LoopStep, carry: Any, xs: Any, rows: int, settings: Any) -
     leaves = [_cast(x, b.dtype) for x, b in zip(leaves, before, strict=True)]
     given = [*leaves, *columns, *[outer for outer, _ in traced.level.captured.values()]]
     program = without_dead(traced.level.finish(traced.results, len(traced.inputs)))
-    kept = _find_needed(program, len(leaves))
+    kept = find_needed_inputs(program, len(leaves))
     begin, end = len(leaves), sum([k < len(traced.inputs) for k in kept])
     chosen = [given[k] for k in kept]
     function = LoopFunction(
-        _keep_inputs(program, kept),
+        keep_inputs(program, kept),
         begin,
         end - begin,
         rows,
@@ -145,7 +145,7 @@ def _cast(x: Any, dtype: Any) -> Any:
     return x.astype(dtype) if isinstance(x, Traced) else np.asarray(x, dtype)[()]  # type: ignore[attr-defined]
 
 
-def _find_needed(program: RecordedProgram, carries: int) -> list[int]:
+def find_needed_inputs(program: RecordedProgram, carries: int) -> list[int]:
     """Return the arguments that a program needs; carried values always stay."""
     used = {int(place) for line in program.lines for place in places((line.args, line.kwargs))}
     used |= {int(place) for place in places(program.outputs)}
@@ -153,7 +153,7 @@ def _find_needed(program: RecordedProgram, carries: int) -> list[int]:
     return [k for k in range(program.inputs) if k < carries or k in used]
 
 
-def _keep_inputs(program: RecordedProgram, kept: list[int]) -> RecordedProgram:
+def keep_inputs(program: RecordedProgram, kept: list[int]) -> RecordedProgram:
     """Return a program without the arguments that it does not need."""
     order = [*kept, *range(program.inputs, len(program.lines))]
     of = {old: Ref(new) for new, old in enumerate(order)}
