@@ -83,3 +83,49 @@ def test_exports_know_them():
     with np.errstate(all="ignore"):
         assert space["slope"](-1.0) == 0
     assert space["slope"](4.0) == 0.25
+
+
+def take_roots(x, steps):
+    """Take roots of the positive elements again and again: the others are 0, their slope inf."""
+    y = x
+    for _ in range(steps):
+        y = np.sqrt(np.abs(y) + x)
+        y[x <= 0] = 0.0
+    return np.sum(y * x)
+
+
+@pytest.mark.parametrize("steps", [3, 100])
+@pytest.mark.parametrize("tier", ["numpy", "optimised", None])
+def test_long_programs_leave_structural_zeros_to_another_path(tier, steps):
+    ends, middle = np.array([0.5, 2.0, 1.0]), np.array([0.5, 0.0, 1.0])
+    gradient = ad.grad(lambda x: take_roots(x, steps))
+    compiled = ad.jit(gradient, tier=tier)
+    with np.errstate(all="ignore"):
+        for x in (ends, middle, 2 * ends, 2 * middle, ends) * 2:
+            expected = gradient(x)
+            assert np.isfinite(expected).all()
+            np.testing.assert_allclose(compiled(x), expected, rtol=1e-12)
+    lines = [len(path.recorded.lines) for one in compiled.function.known.values()
+             for path in one.paths()]  # fmt: skip
+    assert len(lines) == (1 if steps == 3 else 2)  # a short one has masks at all numbers
+    assert len(set(lines)) == len(lines)
+    decides = "in a sweep of the derivative" in compiled.explain()
+    assert decides == (steps == 100)
+
+
+@pytest.mark.filterwarnings("ignore::simpleautodiff.errors.DomainWarning")
+@pytest.mark.parametrize("first", [0, 1])
+def test_gradients_that_are_not_finite_are_what_they_are(first):
+    def f(x, y):
+        total = x * 1.0
+        for k in range(300):
+            total = total + np.where(x > k, np.log(x), y[k % 2] * 0.001)
+        return total + np.sum(np.sqrt(y))
+
+    points = [(0.5, np.array([1.0, 4.0])), (-1.0, np.array([1.0, 0.0])), (2.5, np.zeros(2))]
+    compiled = ad.jit(ad.grad(f, (0, 1)))
+    with np.errstate(all="ignore"):
+        for x, y in [points[first], *points, *points]:
+            for found, expected in zip(compiled(x, y), ad.grad(f, (0, 1))(x, y), strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert "in a sweep of the derivative" in compiled.explain()

@@ -80,6 +80,7 @@ class Primitive:
     batch: Function | None = None  # how it acts on a batch of arrays at once; see `arrays.batch`
     floats: bool = False  # computed by SciPy, only for floats and arrays of floats
     listed: bool = False  # is part of the table
+    pure: bool = False  # its rules have no effects, so that a sweep may be repeated
     squared: tuple[Partial, ...] | None = None  # of v², by v and arguments, where v has a kink at
     # 0; () where v is a multiple of its arguments, or has their elements
     restate: Callable[..., tuple[Primitive, Args] | None] | None = None  # a smoother row, if any

@@ -271,7 +271,6 @@ _BY_NAME: dict[str, Pull] = {
     "where": pull_where,
 }
 PULLS: dict[Primitive, Pull] = {}  # by row
-ROWS: set[Primitive | None] = {None}  # the library's own rows, without users' primitives
 
 
 def enter(primitive: Primitive) -> None:
@@ -280,8 +279,6 @@ def enter(primitive: Primitive) -> None:
     Its rows are listed, or can be restated, as those for any number of arguments can. A user's own
     primitive is neither, and may have the name of a row.
     """
-    if not primitive.listed and primitive.restate is None:
-        return
-    ROWS.add(primitive)
-    if primitive.name in _BY_NAME:
+    is_row = primitive.listed or primitive.restate is not None
+    if is_row and primitive.name in _BY_NAME:
         PULLS[primitive] = _BY_NAME[primitive.name]

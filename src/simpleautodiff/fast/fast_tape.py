@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from typing import Any, final
 
@@ -14,7 +16,6 @@ from simpleautodiff.core.primitive import Primitive, values_read
 from simpleautodiff.core.sweep import forward_sweep
 from simpleautodiff.core.tape import Seeds, Tape
 from simpleautodiff.fast.array_locks import ArrayLocks
-from simpleautodiff.fast.direct_pulls import ROWS
 from simpleautodiff.fast.fast_sweep import reverse_sweep
 from simpleautodiff.fast.memory_pool import POOL
 from simpleautodiff.fast.thresholds import THRESHOLDS
@@ -117,7 +118,7 @@ class FastTape(Tape):
         """Sweep back; if `once`, large arrays are freed soon after the sweep has passed them."""
         bar = self._place(seeds)
         guessed = reverse_sweep(self, bar, once)
-        if guessed and not all([_is_finite(bar[node.index]) for node in inputs]):
+        if guessed and not _are_finite([bar[node.index] for node in inputs]):
             bar = self._place(seeds)
             reverse_sweep(self, bar, once, masks=True)
         if once and self:
@@ -139,13 +140,16 @@ class FastTape(Tape):
     def can_be_swept_again(self) -> bool:
         """Tell whether a sweep frees nothing and has no side effects: all is NumPy's, or floats.
 
-        Only rules of the library's own rows are run; users may count calls of theirs.
+        Only rules of the library's own rows are run; users may count calls of theirs. A long
+        program that is being recorded may be swept again, too: which of its sweeps is right is
+        then a decision of the program, like a branch of the user's code.
         """
-        return (
-            self.repeatable
-            and PLAIN_TYPES.issuperset([type(node.value) for node in self])
-            and ROWS.issuperset([node.primitive for node in self])
-        )
+        if not self.repeatable:
+            return False
+        others = [x.value for x in self if type(x.value) not in PLAIN_TYPES]
+        if others and (len(self) < THRESHOLDS.guarded or not all(map(_can_decide, others))):
+            return False
+        return all([node.primitive is None or node.primitive.pure for node in self])
 
     def push(self, seeds: Seeds, results: Sequence[Node]) -> list[Any]:
         """Sweep forward from seeded nodes; return the tangents of some others."""
@@ -156,9 +160,15 @@ class FastTape(Tape):
         return [filled(dot.get(node)) for node in results]
 
 
-def _is_finite(adjoint: Any) -> bool:
-    """Tell whether a derivative of plain numbers is finite."""
-    return adjoint is None or bool(np.isfinite(adjoint).all())
+def _can_decide(x: Any) -> bool:
+    """Tell whether code may branch on a number that differs from call to call."""
+    return not isinstance(x, Node) and getattr(getattr(x, "level", None), "decides", False)
+
+
+def _are_finite(adjoints: list[Any]) -> bool:
+    """Tell whether derivatives are finite; while a program is recorded, that is one decision."""
+    known = [np.isfinite(adjoint).all() for adjoint in adjoints if adjoint is not None]
+    return bool(functools.reduce(operator.and_, known, True))
 
 
 class ByIndex(dict[Any, Any]):

@@ -15,6 +15,7 @@ class Thresholds:
     pool: int = 2**28  # bytes: free memory that stays for the next derivative, at most
     block: int = 2**15  # elements of a block, which fits into the caches
     near: int = 2**20  # elements: up to here a pass costs less than splitting into blocks
+    guarded: int = 256  # nodes: shorter programs are recorded with all structural zeros
     many: int = 1024  # elements: for fewer, one slow NumPy call beats six fast ones
 
 

@@ -123,6 +123,7 @@ def row(
         batch=batch,
         floats=floats,
         listed=listed,
+        pure=True,
         squared=squared,
         restate=restate,
     )

@@ -19,10 +19,11 @@ from simpleautodiff.compiled.loops.loop_line import LoopFunction
 from simpleautodiff.compiled.loops.record_loop import find_needed_inputs, keep_inputs
 from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref, with_values
 
-CHEAP = {
-    *("add", "sub", "mul", "neg", "pos", "abs", "sign", "maximum", "minimum", "where", "astype"),
-    *("getitem", "reshape", "transpose", "broadcast_to", "expand_dims", "squeeze", "set_item"),
-    *("real", "imag", "conj", "stop_gradient", "sum_to", "concatenate", "stack"),
+RECOMPUTED = {  # rows that are computed again rather than kept
+    *("add", "sub", "mul", "neg", "pos", "square", "abs", "sign", "copysign", "relu", "where"),
+    *("maximum", "minimum", "fmax", "fmin", "clip", "floor", "ceil", "trunc", "rint", "round"),
+    *("getitem", "set_item", "scatter", "roll", "reshape", "transpose", "broadcast_to", "sum_to"),
+    *("astype", "real", "imag", "conj", "stop_gradient"),
 }
 
 
@@ -187,7 +188,7 @@ def _number_lines(function: LoopFunction, keys: list[Any], numbers: dict[Any, Re
 
 def _is_costly(line: Line) -> bool:
     is_number = line.dtype is not None and line.dtype.kind in "fc"
-    return is_number and line.name not in CHEAP and not isinstance(line.what, LoopFunction)
+    return is_number and line.name not in RECOMPUTED and not isinstance(line.what, LoopFunction)
 
 
 def _find_size(line: Line) -> int:

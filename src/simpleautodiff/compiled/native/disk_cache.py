@@ -156,14 +156,16 @@ def _trim(place: Path) -> None:
 
 
 def _entries(place: Path | None) -> list[tuple[Path, os.stat_result]]:
-    try:
-        return [
-            (Path(entry.path), entry.stat(follow_symlinks=False))
-            for entry in (os.scandir(place) if place else ())
-            if entry.name.endswith((_SUFFIX, _PART))
-        ]
-    except OSError:
-        return []
+    """Return the objects in a directory; another process may remove some meanwhile."""
+    found: list[tuple[Path, os.stat_result]] = []
+    if place is None:
+        return found
+    with contextlib.suppress(OSError), os.scandir(place) as entries:
+        for entry in entries:
+            if entry.name.endswith((_SUFFIX, _PART)):
+                with contextlib.suppress(FileNotFoundError):
+                    found.append((Path(entry.path), entry.stat(follow_symlinks=False)))
+    return found
 
 
 def contents() -> Contents:

@@ -29,6 +29,7 @@ class BodyLevel(SymbolLevel):
     """The level of one step of a loop; its program is replayed, so that it has derivatives."""
 
     selects = True  # `cond` computes both branches, as the next step may take the other
+    decides = False  # the next step may have to decide otherwise
 
     def __init__(self, estimates: Estimates, precise: bool) -> None:
         super().__init__(precise=precise, estimates=estimates)

@@ -51,6 +51,7 @@ class SymbolLevel(OpaqueLevel):
     """The level of symbols: it computes with the values of this call, and records each step."""
 
     selects = False  # whether `cond` computes both branches, and selects
+    decides = True  # whether code may branch on its symbols
 
     def __init__(
         self,
@@ -66,6 +67,7 @@ class SymbolLevel(OpaqueLevel):
         self.restart()
         self.record_batched = record_batched  # records a batched function as one step
         self.rows = rows  # the program is of one example of a batch: code cannot branch on numbers
+        self.decides = not rows and self.decides
         self.precise = precise
         self.threads = threads
         self.tier = tier
@@ -204,8 +206,8 @@ class SymbolLevel(OpaqueLevel):
     def _find_decision(self) -> tuple[str, Stack]:
         """Return the line at which the code decides, as text, and the functions that led to it."""
         frame = find_user_frame(known=(self._caller,))
-        if frame is None:
-            return "", ()
+        if frame is None or frame is self._caller:
+            return " in a sweep of the derivative", ()
         key = id(frame.f_code), frame.f_lineno
         if key not in self._decisions_at:
             self._decisions_at[key] = cite_line(), tuple(self._walk_out(frame))
