@@ -49,6 +49,17 @@ def dtype_of_result(leaf: Any) -> Any:
     return np.asarray(leaf).dtype if is_number else None
 
 
+def check_types(result: Any, again: Any, name: str) -> None:
+    """Refuse a function that returns other types at another call."""
+    if [*map(_type_of, flatten(result)[0])] != [*map(_type_of, flatten(again)[0])]:
+        raise TraceError(f"{name} returns other types at other numbers")
+
+
+def _type_of(leaf: Any) -> tuple[Any, Any]:
+    """Return the class of a part of a result, and its dtype if it is a number."""
+    return type(leaf), dtype_of_result(leaf)
+
+
 def copy_array(leaf: Any) -> Any:
     """Return a result that shares no memory."""
     return leaf.copy() if isinstance(leaf, np.ndarray) else leaf

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import inspect
-import operator
 import threading
+import time
 import warnings
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.finish_results import (
     check_same,
+    check_types,
     copy_array,
     dtype_of_result,
     find_finish,
-    is_as_before,
     without_out,
     write_into,
 )
@@ -26,15 +25,15 @@ from simpleautodiff.compiled.loops.long_loops import LongLoop, stopping_at_long_
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.plain_loops import PlainLoops
 from simpleautodiff.compiled.loops.replace_code import LoopsToRecord
-from simpleautodiff.compiled.paths import Path, Specialization
-from simpleautodiff.compiled.record_function import Options, argument_error, record_program
+from simpleautodiff.compiled.paths import Answer, Path, Specialization
+from simpleautodiff.compiled.record_function import Options, record_program
+from simpleautodiff.compiled.recording.trace_program import native
 from simpleautodiff.compiled.running.runnable import EnteredProgram
 from simpleautodiff.compiled.signature import CallSignature, NotComparedError, leaf_paths, signature
 from simpleautodiff.compiled.tiers import make_program
+from simpleautodiff.compiled.unchanged_arguments import check_unchanged, put_back
 from simpleautodiff.core.engine import engine
 from simpleautodiff.errors import (
-    ArgumentError,
-    DomainError,
     NotCompiledWarning,
     TraceError,
     warn_user,
@@ -45,6 +44,8 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
 MOST_SIGNATURES = 128
+SLOW = 0.05  # seconds: a first call that takes longer is not followed by two runs in one call
+MOST_KEPT = 2**28  # bytes of the inputs and results of a slow first call
 _FLOATS = {float}
 _NOT_RUN = object()  # instead of a result: the loops of the function take many steps
 
@@ -96,8 +97,11 @@ class JitFunction:
             return self._run_plainly(args, kwargs)
         if found.root is None and found.calls == 1 and not self.options.tier:
             before = [copy_array(leaf) for leaf in described.leaves]
+            started = time.thread_time()
             result = self._run_unless_long(found, described, before, args, kwargs)
             if result is not _NOT_RUN:
+                if time.thread_time() - started > SLOW:
+                    found.slow = _keep_answer(described, before, result)
                 return result
         return self._run_program(found, described, args, kwargs, out)
 
@@ -127,9 +131,9 @@ class JitFunction:
         except LongLoop:
             found.is_long = True
         try:
-            _check_unchanged(described, before, name_of(self.f))
+            check_unchanged(described, before, name_of(self.f))
         except TraceError as error:
-            _put_back(described, before, error)
+            put_back(described, before, error)
             found.reason = str(error)
             self._say_not_compiled(found.reason)
             return self._run_plainly(args, kwargs)
@@ -147,6 +151,8 @@ class JitFunction:
         self, found: Specialization, described: CallSignature, args: Any, kwargs: Any, out: Any
     ) -> Any:
         if found.first is None:
+            if found.slow is not None:
+                return self._record_slow(found, described, args, kwargs)
             return self._run_and_record(found, described, args, kwargs, None, out)
         inputs = described.inputs
         if found.last is not None:  # consecutive calls mostly take the same path
@@ -173,7 +179,7 @@ class JitFunction:
         while True:
             if path.unconfirmed is not None and not self._confirm(found, path):
                 return path, None
-            tried = _try_path(path, inputs, out)
+            tried = path.run(inputs, out)
             turn = path.branches.get(tried[0] - 1) if tried is not None else None
             if turn is None:
                 return path, tried
@@ -216,6 +222,31 @@ class JitFunction:
             return self._run_plainly(args, kwargs)
         return path.finish(tried[1])
 
+    def _record_slow(
+        self, found: Specialization, described: CallSignature, args: Any, kwargs: Any
+    ) -> Any:
+        """Record a slow function, which computes its result; its first call confirms the program.
+
+        If it cannot be recorded so, its next call tells why, or is recorded as usual.
+        """
+        earlier, found.slow = found.slow, None
+        if not self._recording.acquire(blocking=False):
+            return self._run_plainly(args, kwargs)
+        path = None
+        try:
+            with suppress(Exception):  # perhaps that of the function itself
+                path = self._record_path(found, described, None, earlier)
+        finally:
+            self._recording.release()
+        if path is None or path.example is None:
+            result = self._run_plainly(args, kwargs)
+        else:
+            result, path.example = path.example, None
+        if path is not None:
+            self.on_path(path, described, result)
+            path.program.prepare()
+        return result
+
     def _try_to_record(
         self,
         found: Specialization,
@@ -229,7 +260,7 @@ class JitFunction:
         if not self._recording.acquire(blocking=False):
             return None  # another thread is recording, and this function may be what it waits for
         try:
-            _check_unchanged(described, before, name_of(self.f))
+            check_unchanged(described, before, name_of(self.f))
             path = self._record_loops(found, described, loops, result) if loops else None
             return path or self._record_path(found, described, branch, result)
         except Exception as error:  # whatever failed, the function itself can run
@@ -251,9 +282,12 @@ class JitFunction:
         It does not if a step of a loop depends on more than its arguments.
         """
         assert path.unconfirmed is not None
-        inputs, result = path.unconfirmed
-        tried = _try_path(path, inputs, None)
+        inputs, result, is_earlier = path.unconfirmed
+        tried = path.run(inputs)
         path.unconfirmed = None
+        if tried is not None and tried[0] != 0 and is_earlier:
+            found.root = None  # the first call took another path: record one beside a call
+            return False
         if tried is None or tried[0] != 0:
             return tried is not None
         try:
@@ -326,16 +360,20 @@ class JitFunction:
         """Record the path of a call that had this result; see `_run_unless_long`.
 
         Without a result the function is recorded twice, as a step of a loop may depend on more than
-        its arguments.
+        its arguments. For the answer to an earlier call see `_record_slow`.
         """
+        earlier = result if isinstance(result, Answer) else None
         with loops.replaced():
             made = record_program(self.f, described, self.options)
             again = record_program(self.f, described, self.options) if result is _NOT_RUN else None
         if again:
             result = made.estimate()
             check_same(again.outputs, result, name_of(self.f))
+        if earlier:
+            result = earlier.result
+            check_types(result, made.estimate(), name_of(self.f))
         finish = find_finish(made.outputs, result, name_of(self.f))
-        if made.is_exact:
+        if made.is_exact and not earlier:
             check_same(made.outputs, result, name_of(self.f))
         results = [dtype_of_result(leaf) for leaf in flatten(result)[0]]
         with engine.recording() as use, use:
@@ -343,42 +381,17 @@ class JitFunction:
         path = Path(made.program, program, finish, results, unrolled=made.loops.runner.refusals)
         if again:
             path.example = result
+        elif earlier:
+            path.unconfirmed = earlier
+            numbers = [x.concrete for x in made.outputs if hasattr(x, "concrete")]
+            path.example = finish(numbers) if made.is_exact else None
         elif not made.is_exact:
-            copies = map_leaves(copy_array, ([*described.inputs], result))
-            path.unconfirmed = copies[0], copies[1]
+            path.unconfirmed = Answer(*map_leaves(copy_array, ([*described.inputs], result)))
         return path, made.loops
 
 
-def _try_path(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] | None:
-    """Run a program; None if a step has no result for these numbers."""
-    try:
-        return path.program.run(inputs, out)
-    except (ArgumentError, DomainError, IndexError, np.linalg.LinAlgError):
-        return None
-
-
-def _check_unchanged(described: CallSignature, before: list[Any], name: str) -> None:
-    leaves, after = described.leaves, flatten(described.tree)[0]
-    same = len(leaves) == len(after) and all(map(operator.is_, leaves, after))
-    if not same or not all(map(is_as_before, before, leaves)) or _holds_other(described):
-        raise argument_error(name)
-
-
-def _put_back(described: CallSignature, before: list[Any], error: TraceError) -> None:
-    """Undo what was written to arrays among the arguments; other changes are an error."""
-    after = flatten(described.tree)[0]
-    if len(after) != len(before) or not all(map(operator.is_, described.leaves, after)):
-        raise error
-    for leaf, old in zip(described.leaves, before, strict=True):
-        if isinstance(leaf, np.ndarray) and not is_as_before(old, leaf):
-            np.copyto(leaf, old)
-
-
-def _holds_other(described: CallSignature) -> bool:
-    """Tell whether an object among the arguments has changed since the signature was taken."""
-    if len(described.varies) == len(described.leaves):
-        return False
-    try:
-        return signature(described.tree).key != described.key
-    except NotComparedError:
-        return True
+def _keep_answer(described: CallSignature, before: list[Any], result: Any) -> Answer | None:
+    """Return what the function gave for the inputs of a call; None if that is much memory."""
+    answer = Answer([native(before[i]) for i in described.varies], result, is_earlier=True)
+    size = sum([getattr(x, "nbytes", 0) for x in flatten(answer)[0]])
+    return answer._replace(result=map_leaves(copy_array, result)) if size <= MOST_KEPT else None

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.replace_code import LoopsToRecord
 from simpleautodiff.compiled.recording.trace_program import Guard, RecordedProgram
 from simpleautodiff.compiled.running.runnable import RunnableProgram
+from simpleautodiff.errors import ArgumentError, DomainError
+
+
+class Answer(NamedTuple):
+    """What the function itself has returned for some inputs."""
+
+    inputs: list[Any]
+    result: Any
+    is_earlier: bool = False  # not of the call that was recorded, which may take another path
 
 
 @dataclass(eq=False)
@@ -23,12 +34,18 @@ class Path:
     program: RunnableProgram
     finish: Callable[[list[Any]], Any]
     results: list[Any]  # the dtype of each result; None if it is not a number
-    # Inputs and result of the function, if the program is not confirmed to give the same yet.
-    unconfirmed: tuple[list[Any], Any] | None = None
+    unconfirmed: Answer | None = None  # what the program has not been confirmed to give yet
     branches: dict[int, Path] = field(default_factory=dict)
     as_is: dict[int, str] = field(default_factory=dict)
     unrolled: list[str] = field(default_factory=list)  # why loops were recorded step by step
     example: Any = None  # a result with the right types, if the function itself has not run
+
+    def run(self, inputs: list[Any], out: Any = None) -> tuple[int, list[Any]] | None:
+        """Run the program; None if a step has no result for these numbers."""
+        try:
+            return self.program.run(inputs, out)
+        except (ArgumentError, DomainError, IndexError, np.linalg.LinAlgError):
+            return None
 
     def all(self) -> list[Path]:
         """Return this path and all paths that branch off it."""
@@ -40,6 +57,7 @@ class Specialization:
     """What is known of calls with one signature."""
 
     calls: int = 0
+    slow: Answer | None = None  # the first call, if it took long
     root: Path | None = None
     looped: Path | None = None  # the path on which Python's loops are loops; it replaces the root
     loops: LoopsToRecord = field(default_factory=LoopsToRecord)  # those loops

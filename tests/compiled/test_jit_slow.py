@@ -1,0 +1,107 @@
+"""Functions whose first call takes long: the second one records them, and runs them once."""
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+from simpleautodiff.compiled import jit_function
+from simpleautodiff.errors import NotCompiledWarning
+
+
+@pytest.fixture(autouse=True)
+def every_function_is_slow(monkeypatch):
+    monkeypatch.setattr(jit_function, "SLOW", -1.0)
+
+
+def count_calls(f):
+    def counted(*args):
+        counted.calls += 1
+        return f(*args)
+
+    counted.calls = 0
+    return counted
+
+
+def test_the_second_call_runs_the_function_once():
+    f = count_calls(lambda x: np.sum(np.sin(x) * x))
+    gradient = ad.jit(ad.grad(f))
+    x = np.linspace(0.0, 1.0, 7)
+    for k, calls in enumerate([1, 2, 2, 2]):
+        found = gradient(x + k)
+        assert f.calls == calls
+        np.testing.assert_allclose(found, np.cos(x + k) * (x + k) + np.sin(x + k), rtol=1e-14)
+        found[:] = 0.0  # it is the caller's
+    assert "1 path" in gradient.explain()
+
+
+def test_results_have_their_own_types():
+    def f(x, n):
+        return {"sum": np.sum(x) * n, "float": 2.0 * float(n), "all": (x > 0, x.astype("f4"), n)}
+
+    jitted, x = ad.jit(f), np.array([1.0, -2.0])
+    for k in range(4):
+        expected, found = f(x * k, 3), jitted(x * k, 3)
+        assert [type(found[key]) for key in found] == [type(expected[key]) for key in expected]
+        assert [a.dtype for a in found["all"][:2]] == [a.dtype for a in expected["all"][:2]]
+        assert found["sum"] == expected["sum"]
+        assert found["all"][2] == 3
+
+
+def test_types_that_depend_on_numbers_are_those_of_the_call():
+    turn = lambda a: np.linalg.eigvals(a).sum() + np.linalg.eigvals(a)[0]
+    real, other = np.diag([1.0, 2.0]), np.array([[0.0, 1.0], [-1.0, 0.0]])
+    jitted = ad.jit(turn)
+    for a in (real, other, real, other, real):
+        np.testing.assert_allclose(jitted(a), turn(a), rtol=1e-14)
+
+
+def test_a_first_call_on_another_path_confirms_nothing_and_breaks_nothing():
+    f = count_calls(lambda x: x * x if x > 0 else np.sin(x))
+    jitted = ad.jit(f)
+    for x in (-1.0, 2.0, 3.0, -1.0, 4.0, -2.0, 5.0):
+        assert jitted(x) == pytest.approx(x * x if x > 0 else np.sin(x), rel=1e-14)
+    assert jitted.explain().count("     path ") == 2
+
+
+def test_a_function_that_depends_on_more_than_its_arguments_is_not_compiled():
+    draw = np.random.default_rng(0)
+    jitted = ad.jit(lambda x: x + draw.standard_normal())
+    with pytest.warns(NotCompiledWarning, match="where it had given"):
+        assert len({jitted(1.0) for _ in range(20)}) == 20
+
+
+def test_an_argument_that_is_written_to_is_told():
+    def f(x):
+        x[0] = 2.0
+        return np.sum(x * x)
+
+    jitted, x = ad.jit(f), np.array([1.0, 3.0])
+    with pytest.warns(NotCompiledWarning, match="writes to its argument"):
+        assert [jitted(x) for _ in range(3)] == [13.0] * 3
+
+
+def test_long_loops_and_errors():
+    looping = ad.jit(lambda x: ad.fori_loop(0, 1000, lambda i, v: v * 0.99 + x, x))
+    expected = [0.99**1000 * x + x * (1 - 0.99**1000) / 0.01 for x in (1.0, 2.0, 3.0, 4.0)]
+    assert [looping(x) for x in (1.0, 2.0, 3.0, 4.0)] == pytest.approx(expected, rel=1e-12)
+
+    def fails(x):
+        if x > 2:
+            raise KeyError("large")
+        return x * 2
+
+    jitted = ad.jit(fails)
+    assert jitted(1.0) == 2.0
+    with pytest.raises(KeyError):
+        jitted(3.0)
+    assert [jitted(x) for x in (1.5, 0.5, 1.0)] == [3.0, 1.0, 2.0]
+    assert "1 path" in jitted.explain()
+
+
+def test_much_memory_is_not_kept(monkeypatch):
+    monkeypatch.setattr(jit_function, "MOST_KEPT", 100)
+    f = count_calls(lambda x: np.sum(x * x))
+    jitted, x = ad.jit(f), np.arange(30.0)
+    for calls in (1, 3, 3):  # the second call runs it beside the recording
+        assert jitted(x) == np.sum(x * x)
+        assert f.calls == calls
