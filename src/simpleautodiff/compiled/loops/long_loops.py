@@ -6,8 +6,8 @@ Python at its first two calls, which may take a thousand times as long as its pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,15 +54,12 @@ class CountedCondition:
         return self.goes_on(state)
 
 
-@contextmanager
-def stopping_at_long_loops(most: int) -> Iterator[None]:
-    """Raise `LongLoop` in this context when loops take more than `most` steps together.
+def stopping_at_long_loops(most: int) -> AbstractContextManager[None]:
+    """Return a context in which `LongLoop` is raised when loops take more than `most` steps.
 
     Where a function is being recorded already, its loops are that recorder's.
     """
     around = RECORDER.get()
     if around is not None and not isinstance(around, StepCounter):
-        yield
-        return
-    with scoped(RECORDER, StepCounter(most)):
-        yield
+        return nullcontext()
+    return scoped(RECORDER, StepCounter(most))
