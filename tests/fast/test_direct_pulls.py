@@ -8,6 +8,8 @@ import pytest
 import simpleautodiff as ad
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.tape import Tape
+from simpleautodiff.fast.direct_pulls import PULLS
+from simpleautodiff.fast.small_sweep import SmallSweep
 
 X = np.array([0.3, -1.2, 2.5, 0.7, -0.4, 1.1])
 M = np.arange(12.0).reshape(3, 4) / 7 - 0.8
@@ -86,6 +88,25 @@ def test_gradients_are_those_of_the_plain_tape(name):
         plain_value, plain_gradient = ad.value_and_grad(_weigh(f))(x)
     assert value == plain_value
     np.testing.assert_allclose(gradient, plain_gradient, rtol=1e-13, atol=1e-14)
+
+
+LEFT_TO_RULES = {  # what the functions for the commonest rows cannot do
+    "axes in another order": {"transpose"},
+    "stacks of matrices": {"matmul"},
+    "larger or equal": {"maximum"},
+    "powers": {"power"},
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_commonest_rows_need_no_rules(name):
+    f, x = PROGRAMS[name]
+    with mock.patch.object(
+        SmallSweep, "_pull_by_rules", autospec=True, side_effect=SmallSweep._pull_by_rules
+    ) as by_rules:
+        ad.grad(_weigh(f))(x)
+    rows = {call.args[1].primitive for call in by_rules.call_args_list}
+    assert {row.name for row in rows & PULLS.keys()} == LEFT_TO_RULES.get(name, set())
 
 
 SMOOTH = [name for name in PROGRAMS if name not in ("a complex number", "larger or equal")]
