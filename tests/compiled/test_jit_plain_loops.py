@@ -5,6 +5,8 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
+from simpleautodiff.compiled.loops.plain_loops import UNBOUND, repeat, repeat_over
+from simpleautodiff.compiled.loops.rewrite_loops import GO_ON
 from simpleautodiff.values.pytree import flatten
 
 U = np.linspace(-0.3, 0.9, 5)
@@ -486,3 +488,37 @@ def test_exports_have_the_paths_that_were_recorded_step_by_step():
     space = {}
     exec(jitted.to_python("doubled"), space)
     assert float(space["doubled"](3.0)) == pytest.approx(_double(3.0), rel=1e-14)
+
+
+RANGES = range(5), range(2, 9, 3), range(9, 2, -1), range(9, 1, -4), range(7, 7), range(1, 8, 6)
+LEAVES = GO_ON + 1  # the number of a break
+
+
+@pytest.mark.parametrize("items", [*RANGES, [3, 1, 7], (4,), {}], ids=str)
+@pytest.mark.parametrize("last", [7, 99])
+def test_a_rewritten_for_runs_as_it_is_written(items, last):
+    def step(item, count, latest):
+        return (LEAVES if item == last else GO_ON), count + 1, item
+
+    count, latest, left = 10, UNBOUND, GO_ON
+    for item in items:
+        count, latest = count + 1, item
+        if item == last:
+            left = LEAVES
+            break
+    found = repeat_over(items, step, {"count": 10}, ("count", "latest"), (), True)
+    assert found == (left, count, latest)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 9])
+@pytest.mark.parametrize("last", [1, 4, 99])
+def test_a_rewritten_while_runs_as_it_is_written(limit, last):
+    def step(count, _latest):
+        return (LEAVES if count + 1 == last else GO_ON), count + 1, -count
+
+    steps = min(limit, last)
+    found = repeat(
+        lambda count, _latest: count < limit, step, {"count": 0}, ("count", "latest"), (), True
+    )
+    latest = 1 - steps if steps else UNBOUND
+    assert found == (LEAVES if steps == last else GO_ON, steps, latest)
