@@ -522,3 +522,26 @@ def test_a_rewritten_while_runs_as_it_is_written(limit, last):
     )
     latest = 1 - steps if steps else UNBOUND
     assert found == (LEAVES if steps == last else GO_ON, steps, latest)
+
+
+def test_rows_after_a_break_have_no_slope():
+    """Not even where an earlier call, which went on, has left its own in the same memory."""
+
+    def f(x, stop):
+        v, total = np.array([1.0, 0.5, -0.25]), 0.0
+        for row in x:
+            v = np.roll(v, 1) * row[0] + row
+            total = total + np.sum(v * v)
+            if total > stop:
+                break
+        return total
+
+    x = np.random.default_rng(0).normal(size=(12, 3)) * 0.5 + 0.5
+    slope = ad.jit(ad.grad(f), tier="optimised")
+    rows = []
+    for stop in (1e9, 10.0, 3.0, 1e9, 5.0, 60.0, 2.0):
+        expected = ad.grad(f)(x, stop)
+        np.testing.assert_allclose(slope(x, stop), expected, rtol=1e-12, atol=1e-13)
+        rows.append(np.count_nonzero(np.any(expected, axis=1)))
+    assert len({*rows}) > 3
+    assert "recorded by one step" in slope.explain()

@@ -5,6 +5,7 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.compiled.backends.llvm.rolled_module import rolled_module
+from simpleautodiff.compiled.rolled.bodies import make_move_body
 from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.repeats import cut_at_repeats
@@ -550,3 +551,36 @@ def test_loops_in_loops_are_few_bodies():
     symbols = np.array(outer * 12)
     texts = {symbols[start:stop].tobytes() for start, stop in cut_at_repeats(symbols)}
     assert sum(len(text) // 8 for text in texts) < 300
+
+
+WAYS = [  # a shape, and the strides of two places for it, in elements
+    ((), (), ()),
+    ((3,), (1,), (1,)),
+    ((3,), (1,), (2,)),
+    ((4,), (-1,), (1,)),
+    ((2, 3), (3, 1), (3, 1)),
+    ((2, 3), (1, 2), (3, 1)),
+    ((2, 3), (5, 1), (0, 1)),
+    ((1, 3), (7, 1), (3, 1)),
+]
+
+
+@pytest.mark.parametrize(("shape", "to", "by"), WAYS)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_move_knows_how_far_it_reaches(shape, to, by, kind):
+    dtype, packed = np.dtype(kind), np.empty(shape, kind)
+    for adds in (False, True):
+        body = make_move_body(adds, shape, to, by, dtype)
+        for operand, way, is_written in zip(body.operands, (to, by), (True, False), strict=True):
+            strides = [abs(step) * dtype.itemsize for step in way]
+            seen = np.lib.stride_tricks.as_strided(packed, shape, strides)
+            low, high = np.lib.array_utils.byte_bounds(seen)
+            assert operand == (high - low, is_written)
+        apart = [n > 1 for n in shape]
+        is_packed = all(
+            step * dtype.itemsize == stride
+            for way in (to, by)
+            for step, stride, far in zip(way, packed.strides, apart, strict=True)
+            if far
+        )
+        assert body.is_copy == (is_packed and not adds)

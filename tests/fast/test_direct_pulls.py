@@ -1,5 +1,6 @@
 """Adjoints that go back by a few calls of NumPy are those that the rules of the rows give."""
 
+from fractions import Fraction
 from unittest import mock
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.core.engine import engine
+from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.fast.direct_pulls import PULLS
 from simpleautodiff.fast.small_sweep import SmallSweep
@@ -88,6 +90,21 @@ def test_gradients_are_those_of_the_plain_tape(name):
         plain_value, plain_gradient = ad.value_and_grad(_weigh(f))(x)
     assert value == plain_value
     np.testing.assert_allclose(gradient, plain_gradient, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("y", [2.5, np.float64(-0.75), 3, 2**60, Fraction(1, 3)])
+def test_a_quotient_of_numbers_needs_a_rule_only_for_other_numbers(y):
+    needed = type(y) is Fraction or y == 2**60
+    for f, expected in (
+        (lambda x: x / y, 1 / y),
+        (lambda x: y / x, -y / 1.5**2),
+        (lambda x: (x * x) / (x + 2), 1 - 4 / 3.5**2),
+    ):
+        with mock.patch.object(
+            Primitive, "partial", autospec=True, side_effect=Primitive.partial
+        ) as rule:
+            assert ad.grad(f)(1.5) == pytest.approx(float(expected), rel=1e-15)
+        assert rule.called == (needed and f(1.5) == 1.5 / y)
 
 
 LEFT_TO_RULES = {  # what the functions for the commonest rows cannot do
