@@ -11,7 +11,9 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.fast.direct_pulls import PULLS
+from simpleautodiff.fast.faster_values import ADD_IN_PLACE
 from simpleautodiff.fast.small_sweep import SmallSweep
+from simpleautodiff.fast.thresholds import THRESHOLDS
 
 X = np.array([0.3, -1.2, 2.5, 0.7, -0.4, 1.1])
 M = np.arange(12.0).reshape(3, 4) / 7 - 0.8
@@ -207,3 +209,41 @@ def test_a_primitive_of_a_user_may_have_the_name_of_a_row():
     expected = (3 * X**2 * 2 * X, 2 * X**3)
     found = ad.grad(lambda x, y: np.sum(mul(x, 2 * y)), (0, 1))(X, X)
     np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_matrix_of_an_outer_derivative(transposed):
+    """The slope of Σ A x is Aᵀ 1, that of x A is A 1: linear in A, which another tape records."""
+    weights = np.array([0.5, -1.0, 2.0, 0.25])
+    seen = []
+
+    def f(matrix):
+        product = (lambda x: x @ matrix.T) if transposed else (lambda x: matrix @ x)
+        slope = ad.grad(lambda x: np.sum(product(x)))(np.ones(4))
+        seen.append(slope.value)
+        return np.sum(slope * weights)
+
+    found = ad.grad(f)(M)
+    np.testing.assert_allclose(seen[0], M.sum(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(found, np.tile(weights, (3, 1)), rtol=1e-15)
+
+
+def test_elements_of_a_large_array_are_added_in_place():
+    weights = np.cos(np.arange(40.0))
+    x, calls = np.linspace(0, 1, THRESHOLDS.small + 1), []
+
+    def f(x):
+        y = x * x
+        return sum(weight * y[k] for k, weight in enumerate(weights)) + np.sum(y[40:] * 2.0)
+
+    def add(*args):
+        calls.append(args)
+        return add_at(*args)
+
+    add_at = ADD_IN_PLACE["getitem"]
+    with mock.patch.dict(ADD_IN_PLACE, getitem=add):
+        found = ad.grad(f)(x)
+    expected = 2 * x * np.concatenate([weights, np.full(len(x) - 40, 2.0)])
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+    assert len(calls) == 41
+    assert len({id(total) for total, *_ in calls}) == 1
