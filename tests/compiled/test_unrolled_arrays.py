@@ -26,6 +26,7 @@ def record(f, *args):
 def run(f, *args, precise=False):
     """Return the results of the scalar program, one array of numbers for each."""
     kernel = unroll(record(f, *args), precise)
+    check_dtypes(kernel.program)
     numbers = [number for arg in args for number in np.ravel(arg)]
     found, results = kernel.program.run(numbers), []
     for leaf in kernel.outputs:
@@ -35,6 +36,15 @@ def run(f, *args, precise=False):
         results.append(np.array(found[: leaf.size], SCALAR_TYPES[leaf.dtype]))
         del found[: leaf.size]
     return results
+
+
+def check_dtypes(program):
+    """Require that no operation mixes dtypes: machine code has no such instruction."""
+    for name, *args in program.steps:
+        dtypes = [program.dtypes[arg] for arg in args if name not in ("input", "const")]
+        if name == "select":
+            assert dtypes.pop(0) == "?"
+        assert len({*dtypes}) <= 1, program
 
 
 PROGRAMS = {
