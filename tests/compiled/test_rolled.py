@@ -1,5 +1,7 @@
 """Long programs that repeat: rolled up they give what the function itself gives, and unrolled."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,24 @@ def hidden_markov_model(first, A, B):
         alpha[t] = alpha[t] / size
         total = total + np.log(size)
     return total
+
+
+@program(0.7, DRAW.random(40) + 0.5, DRAW.random(40) + 0.5)
+def one_loop_after_another(x, a, b):
+    for k in range(40):
+        scaled = x * 1.01
+        part = a[k]
+        x = scaled * part
+    for k in range(40):
+        angle = np.sin(x)
+        size = np.exp(angle)
+        part = b[k]
+        x = size * part
+    for k in range(40):
+        x = np.tanh(x) + 0.5
+        part = a[39 - k]
+        x = x * part
+    return x
 
 
 CHARACTERS = DRAW.random((40, 14))
@@ -475,6 +495,7 @@ def test_it_says_what_was_rolled_up_and_shows_the_bodies():
     made = ad.jit(gradient(f, args), tier="optimised")
     made(*args)
     assert "rows rolled up" in made.explain()
+    assert re.search(r"bodies of [1-9]\d*(, [1-9]\d*)* rows", made.explain())
     assert made.source().startswith("body 0:\ngiven v0, v1")
     assert "define i32 @run(" in made.llvm()
 

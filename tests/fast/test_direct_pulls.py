@@ -228,22 +228,58 @@ def test_a_matrix_of_an_outer_derivative(transposed):
     np.testing.assert_allclose(found, np.tile(weights, (3, 1)), rtol=1e-15)
 
 
+def add_and_count(f, x):
+    """Return the gradient, and the adjoints to which those of elements were added in place."""
+    totals, add_at = [], ADD_IN_PLACE["getitem"]
+
+    def add(total, *args):
+        totals.append(total)
+        add_at(total, *args)
+
+    with mock.patch.dict(ADD_IN_PLACE, getitem=add):
+        return ad.grad(f)(x), totals
+
+
 def test_elements_of_a_large_array_are_added_in_place():
     weights = np.cos(np.arange(40.0))
-    x, calls = np.linspace(0, 1, THRESHOLDS.small + 1), []
 
     def f(x):
         y = x * x
         return sum(weight * y[k] for k, weight in enumerate(weights)) + np.sum(y[40:] * 2.0)
 
-    def add(*args):
-        calls.append(args)
-        return add_at(*args)
-
-    add_at = ADD_IN_PLACE["getitem"]
-    with mock.patch.dict(ADD_IN_PLACE, getitem=add):
-        found = ad.grad(f)(x)
+    x = np.linspace(0, 1, THRESHOLDS.small + 1)
+    found, totals = add_and_count(f, x)
     expected = 2 * x * np.concatenate([weights, np.full(len(x) - 40, 2.0)])
     np.testing.assert_allclose(found, expected, rtol=1e-15)
-    assert len(calls) == 41
-    assert len({id(total) for total, *_ in calls}) == 1
+    assert len(totals) == 41
+    assert len({*map(id, totals)}) == 1
+
+
+@pytest.mark.parametrize("f", [np.square, np.sqrt])
+def test_large_parts_of_a_large_array_are_added_in_place_if_slopes_are_finite(f):
+    size = THRESHOLDS.medium
+    x = np.linspace(0, 1, 3 * size)
+    found, totals = add_and_count(lambda x: np.sum((y := f(x))[1 : 2 * size]) + np.sum(y[size:]), x)
+    many = np.repeat([1.0, 2.0, 1.0], size)
+    many[0] = 0.0
+    with np.errstate(all="ignore"):
+        slope = 2 * x if f is np.square else 0.5 / np.sqrt(x)
+    slope[0] = 0.0  # nothing was taken from there: 0, even where the slope is infinite
+    np.testing.assert_allclose(found, many * slope, rtol=1e-14)
+    assert len(totals) == (2 if f is np.square else 0)
+
+
+@pytest.mark.parametrize("kind", [float, np.float64])
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [
+        (lambda x: np.real(x * (1 + 2j)), 1.0),
+        (lambda x: np.real(x + 2j * x), 1.0),
+        (lambda x: np.imag((1 + 2j) * x * x), 2.0),
+        (lambda x: np.real((3 - 1j) / x), -12.0),
+    ],
+)
+def test_a_real_number_among_complex_ones_has_a_real_slope(f, slope, kind):
+    found = ad.grad(f)(kind(0.5))
+    assert type(found) is kind
+    assert found == pytest.approx(slope, rel=1e-15)
