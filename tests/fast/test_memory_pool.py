@@ -162,11 +162,13 @@ def test_an_array_that_leaves_keeps_no_piece_alive(pool):
 
 
 def test_blocks_of_a_piece_begin_at_cache_lines_and_do_not_overlap():
-    for size in (1, CACHE_LINE, CACHE_LINE + 1, PIECE // 3):
-        blocks = [*_make_together(size, 3)]
+    for size, many in product((1, CACHE_LINE, CACHE_LINE + 1, PIECE // 3), (1, 2, 3, 4, 7)):
+        blocks = [*_make_together(size, many)]
+        assert len(blocks) == many
         starts = [block.ctypes.data for block in blocks]
         assert {block.nbytes for block in blocks} == {size}
-        assert len({(start - starts[0]) % CACHE_LINE for start in starts}) == 1
+        distances = [block.ctypes.data - block.base.ctypes.data for block in blocks]
+        assert {distance % CACHE_LINE for distance in distances} == {0}
         assert all(b - a >= size for a, b in zip(sorted(starts), sorted(starts)[1:], strict=False))
 
 
