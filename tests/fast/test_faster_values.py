@@ -106,3 +106,14 @@ def test_a_derivative_gets_the_shape_of_the_value_by_a_sum(shape, kind):
     assert np.shape(found) == shape
     np.testing.assert_allclose(found, total, rtol=1e-6 if kind is np.float32 else 1e-14, atol=1e-7)
     assert np.result_type(found) == np.result_type(fit(derivative, like))
+
+
+@pytest.mark.parametrize(
+    ("shape", "shift", "axis"),
+    [((0, 3), 2, 0), ((0, 3), (1, 2), (0, 1)), ((2, 3), (), ()), ((2, 0), 1, None)],
+)
+def test_nothing_is_rolled(shape, shift, axis):
+    x = np.arange(float(np.prod(shape))).reshape(shape)
+    value, pullback = ad.vjp(lambda x: np.roll(x * 2.0, shift, axis), x)
+    np.testing.assert_array_equal(value, 2 * x)
+    np.testing.assert_array_equal(pullback(np.ones(shape))[0], np.full(shape, 2.0))

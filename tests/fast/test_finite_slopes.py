@@ -39,6 +39,7 @@ SINGULAR = {
     "a product of an infinity": (lambda x: x * x, np.inf),
     "a quotient by 0": (lambda x: x / 0.0, np.float64(2.5)),
     "a quotient by a tiny number": (lambda x: x / 1e-310, 2.5),
+    "0 by a tiny number": (lambda x: x / 1e-310, 0.0),
     "a huge quotient by a small number": (lambda x: 1e200 / x, np.float64(1e-108)),
     "a product of arrays": (lambda x: x * x, np.array([1.0, np.nan])),
     "a root of 0": (np.sqrt, np.array([1.0, 0.0])),
