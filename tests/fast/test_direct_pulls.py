@@ -283,3 +283,50 @@ def test_a_real_number_among_complex_ones_has_a_real_slope(f, slope, kind):
     found = ad.grad(f)(kind(0.5))
     assert type(found) is kind
     assert found == pytest.approx(slope, rel=1e-15)
+
+
+@pytest.mark.parametrize("kind", [float, np.float64])
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [
+        (lambda x: x + x, 2.0),
+        (lambda x: (x + 2) * 3 + (x + 5), 4.0),
+        (lambda x: (2 + x) * 3 + (5 + x), 4.0),
+        (lambda x: (x - 2) * 3 + (x - 5), 4.0),
+        (lambda x: (2 - x) * 3 + (5 - x), -4.0),
+        (lambda x: x * 3 + x * 4 + 5 * x, 12.0),
+        (lambda x: (x * x) * x - x * x, 3 * 1.5**2 - 3.0),
+        (lambda x: x / 2 + 3 / x + x / x, 0.5 - 3 / 1.5**2),
+    ],
+)
+def test_a_number_that_is_used_again(f, slope, kind):
+    found = ad.grad(f)(kind(1.5))
+    assert type(found) is kind
+    assert found == pytest.approx(slope, rel=1e-15)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_choice_between_arrays_of_two_derivatives(swapped):
+    """Where x is chosen the inner slope is x³, where y is chosen 4 y³; both are multiplied by x."""
+    from_x, x, y = np.array([True, False, True, False]), M[0], M[1]
+
+    def f(x):
+        choose = lambda y: np.where(~from_x, y, x) if swapped else np.where(from_x, x, y)
+        return np.sum(ad.grad(lambda y: np.sum(choose(y) ** 3 * y))(y) * x)
+
+    np.testing.assert_allclose(ad.grad(f)(x), 4 * np.where(from_x, x, y) ** 3, rtol=1e-14)
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+@pytest.mark.parametrize("pair", [False, True])
+def test_an_index_may_change_after_its_use(kind, pair):
+    def f(x):
+        index = kind([0, 2])
+        y = (x * x)[(index, 1) if pair else index]
+        index[0] = 1
+        return np.sum(y)
+
+    expected = np.zeros_like(M)
+    chosen = ([0, 2], 1) if pair else [0, 2]
+    expected[chosen] = 2 * M[chosen]
+    np.testing.assert_allclose(ad.grad(f)(M), expected, rtol=1e-15)

@@ -7,6 +7,7 @@ import pytest
 
 from simpleautodiff.fast.memory_pool import (
     CACHE_LINE,
+    MIN_TOGETHER,
     PIECE,
     MemoryPool,
     _fits,
@@ -181,3 +182,39 @@ def test_old_memory_goes_before_as_much_is_taken(pool):
     assert is_pooled(taken)
     assert len(pool.alone[4]) == 1
     assert pool.room == 0
+
+
+@pytest.mark.parametrize(("pieces", "kept"), [(0.9, 0), (1.0, 32), (1.9, 32), (2.0, 64), (9.0, 64)])
+def test_whole_pieces_stay_as_far_as_there_is_room(pool, monkeypatch, pieces, kept):
+    size = PIECE // 32
+    monkeypatch.setattr(THRESHOLDS, "pool", int(pieces * PIECE))
+    pool.parts[size] = [*_make_together(size, 64)]
+    assert len({id(block.base) for block in pool.parts[size]}) == 2
+    pool.close()
+    assert len(pool.parts.get(size, [])) == kept
+    assert not pool.open
+
+
+@pytest.mark.parametrize("room", [0, 3, 5, 9])
+def test_single_blocks_stay_as_far_as_there_is_room(pool, monkeypatch, room):
+    lent = [pool.empty((4,), np.dtype(float)) for _ in range(5)]
+    monkeypatch.setattr(THRESHOLDS, "pool", 32 * room)
+    lent.clear()
+    pool.close()
+    assert len(pool.alone.get(32, [])) == min(room, 5)
+
+
+def test_many_blocks_become_parts_of_a_piece(pool):
+    size = MIN_TOGETHER // 4
+    lent = [pool.empty((size,), np.dtype(np.uint8)) for _ in range(4)]
+    kept = lent[0]
+    lent.clear()
+    pool.close()
+    assert len(pool.alone[size]) == 3  # too few to be put together
+    pool.open = True
+    more = [pool.empty((size,), np.dtype(np.uint8)) for _ in range(4)]
+    more.clear()
+    pool.close()
+    assert not pool.alone
+    assert [is_part(block) for block in pool.parts[size]] == [True] * 4
+    assert kept.nbytes == size
