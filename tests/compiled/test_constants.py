@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.compiled.array.run_numpy import Replay
+from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.program.python_code import write_literal
 
 PAYLOAD = struct.unpack("<d", struct.pack("<Q", 0x7FF8000000000007))[0]
@@ -191,3 +193,17 @@ def test_source_code_and_exports_keep_signs():
     for _ in range(2):
         compiled(1.0)
     assert "-(double)NAN" in compiled.to_c("exported")
+
+
+@pytest.mark.parametrize("kind", ["<f8", ">f8", "<i8", ">i8"])
+def test_a_recorded_program_keeps_constants_of_its_own_in_native_order(kind):
+    constant = np.arange(3).astype(kind)
+    level = SymbolLevel()
+    with level:
+        y = level.input(np.ones(3)) * constant
+    program = level.finish([y], 1)
+    constant[:] = 7
+    kept = [arg for arg in program.lines[-1].args if isinstance(arg, np.ndarray)]
+    assert [array.dtype.isnative for array in kept] == [True]
+    _, (found,) = Replay(program).run([np.full(3, 2.0)])
+    np.testing.assert_array_equal(found, [0.0, 2.0, 4.0])

@@ -422,6 +422,21 @@ def test_rows_of_any_number_and_gathered_ones(n, threads):
         gathered(cameras, points, i + 5, j)
 
 
+def test_rows_of_a_computed_table_and_at_computed_places():
+    rng = np.random.default_rng(3)
+    table, i = rng.standard_normal((5, 3)), rng.integers(0, 5, 20)
+    rows = ad.vmap(lambda row, x: np.sin(row[0]) * row[1] + x * row[2])
+    for f in (
+        lambda table, i, x: rows(2 * table[i], x),
+        lambda table, i, x: rows((2 * table)[i], x),
+        lambda table, i, x: rows(table[(i + 1) % 5], x),
+        lambda table, i, x: rows(table[i], x) + 1,
+    ):
+        compiled = ad.jit(f, tier="optimised")
+        for x in (rng.standard_normal(20), rng.standard_normal(20)):
+            close(compiled(table, i, x), f(table, i, x))
+
+
 def test_precise_is_bit_for_bit_what_python_computes():
     f = ad.grad(lambda x, y: np.exp(x) * ad.sin(y) / (x * x + y) - x / y, (0, 1))
     jitted = ad.jit(f, precise=True, tier="optimised")

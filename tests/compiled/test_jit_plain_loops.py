@@ -5,6 +5,8 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
+from simpleautodiff.compiled.loops.plain_loops import UNBOUND, repeat, repeat_over
+from simpleautodiff.compiled.loops.rewrite_loops import GO_ON
 from simpleautodiff.values.pytree import flatten
 
 U = np.linspace(-0.3, 0.9, 5)
@@ -486,3 +488,60 @@ def test_exports_have_the_paths_that_were_recorded_step_by_step():
     space = {}
     exec(jitted.to_python("doubled"), space)
     assert float(space["doubled"](3.0)) == pytest.approx(_double(3.0), rel=1e-14)
+
+
+RANGES = range(5), range(2, 9, 3), range(9, 2, -1), range(9, 1, -4), range(7, 7), range(1, 8, 6)
+LEAVES = GO_ON + 1  # the number of a break
+
+
+@pytest.mark.parametrize("items", [*RANGES, [3, 1, 7], (4,), {}], ids=str)
+@pytest.mark.parametrize("last", [7, 99])
+def test_a_rewritten_for_runs_as_it_is_written(items, last):
+    def step(item, count, latest):
+        return (LEAVES if item == last else GO_ON), count + 1, item
+
+    count, latest, left = 10, UNBOUND, GO_ON
+    for item in items:
+        count, latest = count + 1, item
+        if item == last:
+            left = LEAVES
+            break
+    found = repeat_over(items, step, {"count": 10}, ("count", "latest"), (), True)
+    assert found == (left, count, latest)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 9])
+@pytest.mark.parametrize("last", [1, 4, 99])
+def test_a_rewritten_while_runs_as_it_is_written(limit, last):
+    def step(count, _latest):
+        return (LEAVES if count + 1 == last else GO_ON), count + 1, -count
+
+    steps = min(limit, last)
+    found = repeat(
+        lambda count, _latest: count < limit, step, {"count": 0}, ("count", "latest"), (), True
+    )
+    latest = 1 - steps if steps else UNBOUND
+    assert found == (LEAVES if steps == last else GO_ON, steps, latest)
+
+
+def test_rows_after_a_break_have_no_slope():
+    """Not even where an earlier call, which went on, has left its own in the same memory."""
+
+    def f(x, stop):
+        v, total = np.array([1.0, 0.5, -0.25]), 0.0
+        for row in x:
+            v = np.roll(v, 1) * row[0] + row
+            total = total + np.sum(v * v)
+            if total > stop:
+                break
+        return total
+
+    x = np.random.default_rng(0).normal(size=(12, 3)) * 0.5 + 0.5
+    slope = ad.jit(ad.grad(f), tier="optimised")
+    rows = []
+    for stop in (1e9, 10.0, 3.0, 1e9, 5.0, 60.0, 2.0):
+        expected = ad.grad(f)(x, stop)
+        np.testing.assert_allclose(slope(x, stop), expected, rtol=1e-12, atol=1e-13)
+        rows.append(np.count_nonzero(np.any(expected, axis=1)))
+    assert len({*rows}) > 3
+    assert "recorded by one step" in slope.explain()

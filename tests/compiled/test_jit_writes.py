@@ -180,6 +180,30 @@ def test_a_step_of_a_stencil_is_one_loop():
     assert uses(agree(steps, draw(100)), "loop") == 3
 
 
+def test_a_write_is_in_the_loop_of_what_it_is_written_into():
+    def constant(x):
+        y = np.sin(x) * 2
+        y[1:200] = 0.5
+        return y
+
+    def another(x):
+        y = np.sin(x) * 2
+        y[1:200] = x[3:202]
+        return y
+
+    def itself(x):
+        y = np.sin(x) * 2
+        y[1:200] = y[3:202]
+        return y
+
+    x = draw(300)
+    for f, loops in ((constant, 1), (another, 1), (itself, 2)):
+        made = ad.jit(f, tier="optimised")
+        np.testing.assert_allclose(made(x), f(x), rtol=1e-14)
+        assert made.explain().count("loop: ") == loops
+        assert ("loop: sin mul set_item over" in made.explain()) == (loops == 1)
+
+
 def test_long_chains_before_a_write():
     def f(x):
         y, out = x[1:], np.zeros_like(x)

@@ -1,10 +1,13 @@
 """Long programs that repeat: rolled up they give what the function itself gives, and unrolled."""
 
+import re
+
 import numpy as np
 import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.compiled.backends.llvm.rolled_module import rolled_module
+from simpleautodiff.compiled.rolled.bodies import make_move_body
 from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.repeats import cut_at_repeats
@@ -47,6 +50,24 @@ def hidden_markov_model(first, A, B):
         alpha[t] = alpha[t] / size
         total = total + np.log(size)
     return total
+
+
+@program(0.7, DRAW.random(40) + 0.5, DRAW.random(40) + 0.5)
+def one_loop_after_another(x, a, b):
+    for k in range(40):
+        scaled = x * 1.01
+        part = a[k]
+        x = scaled * part
+    for k in range(40):
+        angle = np.sin(x)
+        size = np.exp(angle)
+        part = b[k]
+        x = size * part
+    for k in range(40):
+        x = np.tanh(x) + 0.5
+        part = a[39 - k]
+        x = x * part
+    return x
 
 
 CHARACTERS = DRAW.random((40, 14))
@@ -474,6 +495,7 @@ def test_it_says_what_was_rolled_up_and_shows_the_bodies():
     made = ad.jit(gradient(f, args), tier="optimised")
     made(*args)
     assert "rows rolled up" in made.explain()
+    assert re.search(r"bodies of [1-9]\d*(, [1-9]\d*)* rows", made.explain())
     assert made.source().startswith("body 0:\ngiven v0, v1")
     assert "define i32 @run(" in made.llvm()
 
@@ -550,3 +572,36 @@ def test_loops_in_loops_are_few_bodies():
     symbols = np.array(outer * 12)
     texts = {symbols[start:stop].tobytes() for start, stop in cut_at_repeats(symbols)}
     assert sum(len(text) // 8 for text in texts) < 300
+
+
+WAYS = [  # a shape, and the strides of two places for it, in elements
+    ((), (), ()),
+    ((3,), (1,), (1,)),
+    ((3,), (1,), (2,)),
+    ((4,), (-1,), (1,)),
+    ((2, 3), (3, 1), (3, 1)),
+    ((2, 3), (1, 2), (3, 1)),
+    ((2, 3), (5, 1), (0, 1)),
+    ((1, 3), (7, 1), (3, 1)),
+]
+
+
+@pytest.mark.parametrize(("shape", "to", "by"), WAYS)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_move_knows_how_far_it_reaches(shape, to, by, kind):
+    dtype, packed = np.dtype(kind), np.empty(shape, kind)
+    for adds in (False, True):
+        body = make_move_body(adds, shape, to, by, dtype)
+        for operand, way, is_written in zip(body.operands, (to, by), (True, False), strict=True):
+            strides = [abs(step) * dtype.itemsize for step in way]
+            seen = np.lib.stride_tricks.as_strided(packed, shape, strides)
+            low, high = np.lib.array_utils.byte_bounds(seen)
+            assert operand == (high - low, is_written)
+        apart = [n > 1 for n in shape]
+        is_packed = all(
+            step * dtype.itemsize == stride
+            for way in (to, by)
+            for step, stride, far in zip(way, packed.strides, apart, strict=True)
+            if far
+        )
+        assert body.is_copy == (is_packed and not adds)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.fast.array_locks import _sample
 
 LARGE = 5000
 
@@ -89,3 +90,13 @@ def test_a_captured_view_is_not_copied():
         tracemalloc.stop()
     np.testing.assert_allclose(slope, matrix.sum(0), rtol=1e-10, atol=1e-10)
     assert peak < matrix.nbytes / 10
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 127, 128, 255, 256, 1000, 5003])
+def test_what_is_compared_comes_from_all_over_an_array(n):
+    whole = np.arange(2.0 * n)
+    for array in (whole[:n], whole[::2], whole[::-2]):
+        seen = np.frombuffer(_sample(array))
+        places = [np.flatnonzero(array == number)[0] for number in seen]
+        assert min(n, 128) <= len(seen) <= 256
+        assert np.all(np.diff(np.array([*places, n])) <= max(1, n // 128))

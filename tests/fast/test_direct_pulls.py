@@ -1,5 +1,6 @@
 """Adjoints that go back by a few calls of NumPy are those that the rules of the rows give."""
 
+from fractions import Fraction
 from unittest import mock
 
 import numpy as np
@@ -7,7 +8,12 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.core.engine import engine
+from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.core.tape import Tape
+from simpleautodiff.fast.direct_pulls import _BY_NAME
+from simpleautodiff.fast.faster_values import ADD_IN_PLACE
+from simpleautodiff.fast.small_sweep import SmallSweep
+from simpleautodiff.fast.thresholds import THRESHOLDS
 
 X = np.array([0.3, -1.2, 2.5, 0.7, -0.4, 1.1])
 M = np.arange(12.0).reshape(3, 4) / 7 - 0.8
@@ -86,6 +92,40 @@ def test_gradients_are_those_of_the_plain_tape(name):
         plain_value, plain_gradient = ad.value_and_grad(_weigh(f))(x)
     assert value == plain_value
     np.testing.assert_allclose(gradient, plain_gradient, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("y", [2.5, np.float64(-0.75), 3, 2**60, Fraction(1, 3)])
+def test_a_quotient_of_numbers_needs_a_rule_only_for_other_numbers(y):
+    needed = type(y) is Fraction or y == 2**60
+    for f, expected in (
+        (lambda x: x / y, 1 / y),
+        (lambda x: y / x, -y / 1.5**2),
+        (lambda x: (x * x) / (x + 2), 1 - 4 / 3.5**2),
+    ):
+        with mock.patch.object(
+            Primitive, "partial", autospec=True, side_effect=Primitive.partial
+        ) as rule:
+            assert ad.grad(f)(1.5) == pytest.approx(float(expected), rel=1e-15)
+        assert rule.called == (needed and f(1.5) == 1.5 / y)
+
+
+LEFT_TO_RULES = {  # what the functions for the commonest rows cannot do
+    "axes in another order": {"transpose"},
+    "stacks of matrices": {"matmul"},
+    "larger or equal": {"maximum"},
+    "powers": {"power"},
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_commonest_rows_need_no_rules(name):
+    f, x = PROGRAMS[name]
+    with mock.patch.object(
+        SmallSweep, "_pull_by_rules", autospec=True, side_effect=SmallSweep._pull_by_rules
+    ) as by_rules:
+        ad.grad(_weigh(f))(x)
+    rows = {call.args[1].primitive.name for call in by_rules.call_args_list}
+    assert rows & _BY_NAME.keys() == LEFT_TO_RULES.get(name, set())
 
 
 SMOOTH = [name for name in PROGRAMS if name not in ("a complex number", "larger or equal")]
@@ -169,3 +209,124 @@ def test_a_primitive_of_a_user_may_have_the_name_of_a_row():
     expected = (3 * X**2 * 2 * X, 2 * X**3)
     found = ad.grad(lambda x, y: np.sum(mul(x, 2 * y)), (0, 1))(X, X)
     np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_matrix_of_an_outer_derivative(transposed):
+    """The slope of Σ A x is Aᵀ 1, that of x A is A 1: linear in A, which another tape records."""
+    weights = np.array([0.5, -1.0, 2.0, 0.25])
+    seen = []
+
+    def f(matrix):
+        product = (lambda x: x @ matrix.T) if transposed else (lambda x: matrix @ x)
+        slope = ad.grad(lambda x: np.sum(product(x)))(np.ones(4))
+        seen.append(slope.value)
+        return np.sum(slope * weights)
+
+    found = ad.grad(f)(M)
+    np.testing.assert_allclose(seen[0], M.sum(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(found, np.tile(weights, (3, 1)), rtol=1e-15)
+
+
+def add_and_count(f, x):
+    """Return the gradient, and the adjoints to which those of elements were added in place."""
+    totals, add_at = [], ADD_IN_PLACE["getitem"]
+
+    def add(total, *args):
+        totals.append(total)
+        add_at(total, *args)
+
+    with mock.patch.dict(ADD_IN_PLACE, getitem=add):
+        return ad.grad(f)(x), totals
+
+
+def test_elements_of_a_large_array_are_added_in_place():
+    weights = np.cos(np.arange(40.0))
+
+    def f(x):
+        y = x * x
+        return sum(weight * y[k] for k, weight in enumerate(weights)) + np.sum(y[40:] * 2.0)
+
+    x = np.linspace(0, 1, THRESHOLDS.small + 1)
+    found, totals = add_and_count(f, x)
+    expected = 2 * x * np.concatenate([weights, np.full(len(x) - 40, 2.0)])
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+    assert len(totals) == 41
+    assert len({*map(id, totals)}) == 1
+
+
+@pytest.mark.parametrize("f", [np.square, np.sqrt])
+def test_large_parts_of_a_large_array_are_added_in_place_if_slopes_are_finite(f):
+    size = THRESHOLDS.medium
+    x = np.linspace(0, 1, 3 * size)
+    found, totals = add_and_count(lambda x: np.sum((y := f(x))[1 : 2 * size]) + np.sum(y[size:]), x)
+    many = np.repeat([1.0, 2.0, 1.0], size)
+    many[0] = 0.0
+    with np.errstate(all="ignore"):
+        slope = 2 * x if f is np.square else 0.5 / np.sqrt(x)
+    slope[0] = 0.0  # nothing was taken from there: 0, even where the slope is infinite
+    np.testing.assert_allclose(found, many * slope, rtol=1e-14)
+    assert len(totals) == (2 if f is np.square else 0)
+
+
+@pytest.mark.parametrize("kind", [float, np.float64])
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [
+        (lambda x: np.real(x * (1 + 2j)), 1.0),
+        (lambda x: np.real(x + 2j * x), 1.0),
+        (lambda x: np.imag((1 + 2j) * x * x), 2.0),
+        (lambda x: np.real((3 - 1j) / x), -12.0),
+    ],
+)
+def test_a_real_number_among_complex_ones_has_a_real_slope(f, slope, kind):
+    found = ad.grad(f)(kind(0.5))
+    assert type(found) is kind
+    assert found == pytest.approx(slope, rel=1e-15)
+
+
+@pytest.mark.parametrize("kind", [float, np.float64])
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [
+        (lambda x: x + x, 2.0),
+        (lambda x: (x + 2) * 3 + (x + 5), 4.0),
+        (lambda x: (2 + x) * 3 + (5 + x), 4.0),
+        (lambda x: (x - 2) * 3 + (x - 5), 4.0),
+        (lambda x: (2 - x) * 3 + (5 - x), -4.0),
+        (lambda x: x * 3 + x * 4 + 5 * x, 12.0),
+        (lambda x: (x * x) * x - x * x, 3 * 1.5**2 - 3.0),
+        (lambda x: x / 2 + 3 / x + x / x, 0.5 - 3 / 1.5**2),
+    ],
+)
+def test_a_number_that_is_used_again(f, slope, kind):
+    found = ad.grad(f)(kind(1.5))
+    assert type(found) is kind
+    assert found == pytest.approx(slope, rel=1e-15)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_choice_between_arrays_of_two_derivatives(swapped):
+    """Where x is chosen the inner slope is x³, where y is chosen 4 y³; both are multiplied by x."""
+    from_x, x, y = np.array([True, False, True, False]), M[0], M[1]
+
+    def f(x):
+        choose = lambda y: np.where(~from_x, y, x) if swapped else np.where(from_x, x, y)
+        return np.sum(ad.grad(lambda y: np.sum(choose(y) ** 3 * y))(y) * x)
+
+    np.testing.assert_allclose(ad.grad(f)(x), 4 * np.where(from_x, x, y) ** 3, rtol=1e-14)
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+@pytest.mark.parametrize("pair", [False, True])
+def test_an_index_may_change_after_its_use(kind, pair):
+    def f(x):
+        index = kind([0, 2])
+        y = (x * x)[(index, 1) if pair else index]
+        index[0] = 1
+        return np.sum(y)
+
+    expected = np.zeros_like(M)
+    chosen = ([0, 2], 1) if pair else [0, 2]
+    expected[chosen] = 2 * M[chosen]
+    np.testing.assert_allclose(ad.grad(f)(M), expected, rtol=1e-15)

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.core.sweep import fit
+from simpleautodiff.fast.faster_values import _add_at, fit_quickly, is_basic
 
 SLOPES = {  # function and its derivative, by mpmath
     "sigmoid": (ad.sigmoid, lambda x: 1 / (1 + mpmath.exp(-x))),
@@ -61,3 +63,57 @@ def test_a_wider_row_widens_a_large_array(operation):
     expected += [operation(x * x, row), operation(row, x * x)]
     for _ in range(3):  # the second call finds memory of the first
         ad.grad(f)(x)
+
+
+INDICES = {
+    "a number": (2, True),
+    "a slice": (np.s_[1:4], True),
+    "every other, backwards": (np.s_[::-2], True),
+    "a row and a slice": (np.s_[1, ::2], True),
+    "a cell": ((3, 1), True),
+    "a cell with a new axis": (np.s_[None, 3, 1], True),
+    "all": (..., True),
+    "one twice": ([0, 2, 0], False),
+    "cells": (([0, 3, 0], [1, 1, 1]), False),
+    "a mask": (np.arange(4) % 2 == 0, False),
+    "rows and a slice": (([0, 0], slice(1, 3)), False),
+}
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0, -0.5])
+@pytest.mark.parametrize("name", INDICES)
+def test_elements_are_added_where_an_index_says(name, factor):
+    index, basic = INDICES[name]
+    total = np.arange(12.0).reshape(4, 3)
+    bar = np.sin(np.arange(np.size(total[index])) + 1.0).reshape(np.shape(total[index]))[()]
+    before, expected = bar.copy(), total.copy()
+    np.add.at(expected, index, factor * bar)
+    _add_at(total, bar, factor, None, index)
+    np.testing.assert_allclose(total, expected, rtol=1e-15)
+    np.testing.assert_array_equal(bar, before)
+    assert is_basic(index) == basic
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 3), (1, 3), (2, 1), (4, 2, 3), (4, 1, 1)])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_derivative_gets_the_shape_of_the_value_by_a_sum(shape, kind):
+    derivative = np.cos(np.arange(24.0)).reshape(4, 2, 3)
+    like = np.ones(shape, kind)
+    found = fit_quickly(derivative, like)
+    lost = 3 - len(shape)
+    ones = tuple(k + lost for k, n in enumerate(shape) if n == 1 and derivative.shape[k + lost] > 1)
+    total = derivative.sum((*range(lost), *ones)).reshape(shape)
+    assert np.shape(found) == shape
+    np.testing.assert_allclose(found, total, rtol=1e-6 if kind is np.float32 else 1e-14, atol=1e-7)
+    assert np.result_type(found) == np.result_type(fit(derivative, like))
+
+
+@pytest.mark.parametrize(
+    ("shape", "shift", "axis"),
+    [((0, 3), 2, 0), ((0, 3), (1, 2), (0, 1)), ((2, 3), (), ()), ((2, 0), 1, None)],
+)
+def test_nothing_is_rolled(shape, shift, axis):
+    x = np.arange(float(np.prod(shape))).reshape(shape)
+    value, pullback = ad.vjp(lambda x: np.roll(x * 2.0, shift, axis), x)
+    np.testing.assert_array_equal(value, 2 * x)
+    np.testing.assert_array_equal(pullback(np.ones(shape))[0], np.full(shape, 2.0))

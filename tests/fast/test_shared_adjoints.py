@@ -22,6 +22,31 @@ def test_elements_are_not_added_to_an_adjoint_that_another_node_has(size):
     np.testing.assert_array_equal(of_x, weights + 5.0 * (np.arange(size) == 0))
 
 
+UNCHANGED = {
+    "broadcast": lambda x: np.broadcast_to(x, x.shape),
+    "sum over no axis": lambda x: np.sum(x, axis=()),
+    "the same dtype": lambda x: x.astype(float),
+    "reshaped": lambda x: np.reshape(x, x.shape),
+    "joined": lambda x: np.concatenate([x]),
+    "real": np.real,
+}
+
+
+@pytest.mark.parametrize("name", UNCHANGED)
+@pytest.mark.parametrize("size", SIZES)
+def test_an_adjoint_that_goes_back_as_it_is_belongs_to_both(size, name):
+    weights = np.linspace(1.0, 2.0, size)
+
+    def f(x, z):
+        y = x * 1.0
+        first = y[0]
+        return np.sum(weights * (UNCHANGED[name](y) + z)) + 5.0 * first
+
+    of_x, of_z = ad.grad(f, (0, 1))(np.ones(size), np.ones(size))
+    np.testing.assert_array_equal(of_z, weights)
+    np.testing.assert_array_equal(of_x, weights + 5.0 * (np.arange(size) == 0))
+
+
 @pytest.mark.parametrize("factor", [1.0, 2.0, 3.0, -0.5])
 @pytest.mark.parametrize("size", SIZES)
 def test_elements_whose_adjoint_has_a_factor(size, factor):

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.fast.fast_tape import is_root_row
+from simpleautodiff.rules.row import TABLE
 
 X = np.array([1e-200, 20.0])  # the second derivative of log overflows at the first
 FUNCTIONS = {
@@ -41,3 +43,8 @@ def test_examples_of_a_batch_at_second_order(name):
     with np.errstate(all="ignore"):
         found = ad.vmap(ad.grad(ad.grad(FUNCTIONS[name])))(X)
     np.testing.assert_allclose(found, [0, SECOND.get(name, -1 / 400)], rtol=1e-14)
+
+
+def test_roots_are_the_rows_whose_squares_are_smooth():
+    names = ["sqrt", "abs", "hypot", "sin", "mul", "getitem", "maximum"]
+    assert [name for name in names if is_root_row(TABLE[name])] == ["sqrt", "abs", "hypot"]

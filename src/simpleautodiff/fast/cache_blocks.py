@@ -22,7 +22,7 @@ def blocks(array: Any, size: int) -> Iterator[slice]:
     [0, 4, 8, 12, 16]
     """
     length = len(array)
-    step = max(1, math.ceil(length / math.ceil(array.size / size)))
+    step = math.ceil(length / math.ceil(array.size / size))
     for start in range(0, length, step):
         yield slice(start, start + step)
 

@@ -54,9 +54,9 @@ def entry_module(layout: RolledLayout, form: CallForm, lanes: int) -> str:
     module.declare(f"void @{_COPY}(ptr, ptr, i64, i1)")
     builder, begins = Builder(), Builder("b")
     _copy(begins, "%fresh", begins.get(f"@{TABLES}", KNOWN, "ptr"), len(layout.known))
-    own = -(-layout.size // 8) * 8  # words that change are in the block, after all else
-    size = own + layout.words.nbytes if layout.words_change else layout.size
-    if layout.words_change:
+    own = size = layout.size
+    if layout.words_change:  # then they are in the block, after all else
+        size += layout.words.nbytes
         words = begins.get(f"@{TABLES}", FIRST_WORD, "ptr")
         _copy(begins, begins.address("%fresh", own), words, layout.words.nbytes)
     block, give_back = take_block(module, builder, size, begins.lines)
