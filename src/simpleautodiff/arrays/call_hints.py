@@ -1,7 +1,7 @@
 """Errors for compiled code of NumPy that was called with a node: what to write instead.
 
-Random functions, and methods of plain arrays such as `A.dot(x)`, convert their arguments to plain
-arrays, so the call is read from the user's source line.
+Random functions, methods of plain arrays such as `A.dot(x)`, and types such as `np.float32(x)`
+convert their arguments to plain numbers, so the call is read from the user's source line.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import linecache
 from dis import opname
 from types import FrameType
 from typing import Any
+
+import numpy as np
 
 from simpleautodiff.errors import LostDerivativeError, cite_line, find_user_frame
 
@@ -37,6 +39,7 @@ _OTHER_ADVICE = (
 
 
 _METHODS = ("dot", "searchsorted", "choose")  # of arrays; np.dot(A, x) takes nodes
+_NUMBERS = (float, complex, np.inexact)
 
 
 def compiled_call_error(x: Any) -> LostDerivativeError | None:
@@ -49,6 +52,9 @@ def compiled_call_error(x: Any) -> LostDerivativeError | None:
         return _random_draw_error(x, call)
     if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS and call.args:
         return _method_error(x, call, call.func)
+    number_type = _resolve(call.func, frame)
+    if inspect.isclass(number_type) and issubclass(number_type, _NUMBERS) and call.args:
+        return _number_error(x, call)
     return None
 
 
@@ -86,9 +92,26 @@ def _method_error(x: Any, call: ast.Call, method: ast.Attribute) -> LostDerivati
     )
 
 
+def _number_error(x: Any, call: ast.Call) -> LostDerivativeError:
+    name = ast.unparse(call.func)
+    converted: ast.expr
+    match call.args:
+        case [ast.List() | ast.Tuple() as several]:
+            converted = ast.Call(ast.Attribute(ast.Name("np"), "array"), [several, call.func], [])
+        case [real, imaginary]:
+            turned = ast.BinOp(ast.Constant(1j), ast.Mult(), imaginary)
+            converted = ast.BinOp(real, ast.Add(), turned)
+        case [number, *_]:
+            converted = ast.Call(ast.Attribute(number, "astype"), [call.func], [])
+    return LostDerivativeError(
+        f"{name}() of {x!r} would drop its derivative. Write {ast.unparse(converted)}, or leave "
+        f"{name}() out{cite_line()}"
+    )
+
+
 def _find_call(frame: FrameType) -> ast.Call | None:
     """Return the call that a frame is executing, as an AST; None if it is not known."""
-    if not opname[frame.f_code.co_code[frame.f_lasti]].startswith("CALL"):
+    if not opname[frame.f_code.co_code[frame.f_lasti]].startswith(("CALL", "PRECALL")):
         return None  # such as x[0] = 1, which is recognised without reading the line
     places = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
     first, last, start, end = next(places, (None,) * 4)
@@ -110,7 +133,8 @@ def _resolve(expression: ast.expr, frame: FrameType) -> Any:
     """Return the object that a dotted name refers to in a frame, without running code."""
     match expression:
         case ast.Name(id=name):
-            return frame.f_locals.get(name, frame.f_globals.get(name))
+            known = frame.f_locals, frame.f_globals, frame.f_builtins
+            return next((names[name] for names in known if name in names), None)
         case ast.Attribute(value=owner, attr=name):
             return inspect.getattr_static(_resolve(owner, frame), name, None)
         case ast.Call(func=maker):  # np.random.default_rng(0).normal(...)

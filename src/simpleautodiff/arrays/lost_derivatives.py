@@ -149,7 +149,8 @@ def _refuse_conversion(conversion: str, instead: str = _PLAIN_NUMBER) -> Callabl
     """Return a method that refuses to convert a node to a plain number."""
 
     def refuse(self: Any) -> Any:
-        raise scipy_error() or LostDerivativeError(
+        error = scipy_error() or compiled_call_error(self)
+        raise error or LostDerivativeError(
             f"{conversion} of {self!r} would drop its derivative. {instead}{cite_line()}"
         )
 
