@@ -3,11 +3,13 @@
 from simpleautodiff.arrays.scipy import (
     scipy_coordinates as scipy_coordinates,
     scipy_distance as scipy_distance,
+    scipy_extremes as scipy_extremes,
     scipy_factorizations as scipy_factorizations,
     scipy_fft as scipy_fft,
     scipy_integrate as scipy_integrate,
     scipy_interpolate as scipy_interpolate,
     scipy_linalg as scipy_linalg,
+    scipy_multivariate as scipy_multivariate,
     scipy_ndimage as scipy_ndimage,
     scipy_pearson3 as scipy_pearson3,
     scipy_quantiles as scipy_quantiles,
