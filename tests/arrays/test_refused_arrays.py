@@ -6,6 +6,7 @@ import scipy.interpolate
 import scipy.linalg
 import scipy.signal
 import scipy.sparse
+import scipy.spatial
 import scipy.stats
 
 import simpleautodiff as ad
@@ -394,6 +395,17 @@ class Model:
 def test_methods_of_plain_arrays_are_refused_with_what_to_write(f, advice):
     with pytest.raises(ad.LostDerivativeError, match=f"{advice}.*{HERE}"):
         ad.jacobian(f)(np.ones(2))
+
+
+def test_nothing_is_replaced_in_compiled_modules():
+    """They read the memory of what NumPy returns to them without asking what it is."""
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    for f in (
+        lambda x: scipy.spatial.ConvexHull(x).volume,
+        lambda x: scipy.spatial.Delaunay(x).transform.sum(),
+    ):
+        with pytest.raises(ad.LostDerivativeError, match=r"no derivative rule for scipy\.spatial"):
+            ad.grad(f)(points)
 
 
 @pytest.mark.parametrize(

@@ -291,68 +291,6 @@ def test_densities_at_an_end_of_the_support(name, shapes, end, slope, second):
     assert ad.value_and_grad(f)(end)[0] == f(end)
 
 
-def kappa4(x, h, k):
-    tail = (1 - k * x) ** (1 / k) if k else mpmath.exp(-x)
-    return (1 - h * tail) ** (1 / h) if h else mpmath.exp(-tail)
-
-
-def skewnorm(x, a):
-    density = lambda t: mpmath.exp(-x * x * (1 + t * t) / 2) / (1 + t * t) / mpmath.pi
-    return mpmath.ncdf(x) - mpmath.quad(density, [0, a])
-
-
-def difference(f, axis):
-    """Return the difference of f to both sides of a point, in 60 digits: an exact derivative."""
-    step = mpmath.mpf(10) ** -15
-
-    def slope(*at):
-        there, back = list(at), list(at)
-        there[axis] += step
-        back[axis] -= step
-        return (f(*there) - f(*back)) / (2 * step)
-
-    return slope
-
-
-@pytest.mark.parametrize(
-    ("name", "cdf", "shapes"),
-    [
-        ("kappa4", kappa4, (0.0, 0.0)),
-        ("kappa4", kappa4, (0.0, 0.3)),
-        ("kappa4", kappa4, (0.2, 0.0)),
-        ("genextreme", lambda x, c: kappa4(x, 0, c), (0.0,)),
-        ("genextreme", lambda x, c: kappa4(x, 0, c), (-0.4,)),
-        ("skewnorm", skewnorm, (0.0,)),
-    ],
-)
-def test_shapes_at_which_scipy_takes_another_formula(name, cdf, shapes):
-    """The distribution function by mpmath; its slope in x is the density."""
-    law, at = getattr(st, name), np.array([0.3, *shapes])
-    with mpmath.workdps(60):
-        exact = list(map(mpmath.mpf, at))
-        pdf, axes = difference(cdf, 0), range(len(at))
-        slopes, density = [difference(cdf, axis)(*exact) for axis in axes], pdf(*exact)
-        of_density = [difference(pdf, axis)(*exact) for axis in axes]
-        quantile = [1 / density, *(-slope / density for slope in slopes[1:])]
-        expected = {
-            "cdf": slopes,
-            "sf": [-slope for slope in slopes],
-            "logcdf": [slope / cdf(*exact) for slope in slopes],
-            "pdf": of_density,
-            "logpdf": [slope / density for slope in of_density],
-            "ppf": quantile,
-            "isf": [-quantile[0], *quantile[1:]],
-        }
-    for method, gradient in expected.items():
-        f = lambda x, method=method: getattr(law, method)(*x)
-        point = at.copy()
-        if method in ("ppf", "isf"):
-            point[0] = getattr(law, {"ppf": "cdf", "isf": "sf"}[method])(*at)
-        value, found = ad.value_and_grad(f)(point)
-        assert value == f(point)
-        np.testing.assert_allclose(found, np.array(gradient, float), rtol=1e-11, atol=1e-13)
-
-
 @pytest.mark.parametrize(
     ("name", "shapes"), [("ncx2", (4.0, 1.5)), ("ncx2", (6.0, 0.7)), ("ncf", (4.0, 5.0, 1.2))]
 )

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.errors import LostDerivativeError, cite_line, find_user_frame
+from simpleautodiff.errors import LostDerivativeError, cite_line, find_scipy_frames, find_user_frame
 
 _ADVICE = {
     **dict.fromkeys(
@@ -40,6 +40,7 @@ _OTHER_ADVICE = (
 
 _METHODS = ("dot", "searchsorted", "choose")  # of arrays; np.dot(A, x) takes nodes
 _NUMBERS = (float, complex, np.inexact)
+_TAKING_NODES = {"None", "builtins", "functools", "numpy", "simpleautodiff"}
 
 
 def compiled_call_error(x: Any) -> LostDerivativeError | None:
@@ -52,10 +53,10 @@ def compiled_call_error(x: Any) -> LostDerivativeError | None:
         return _random_draw_error(x, call)
     if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS and call.args:
         return _method_error(x, call, call.func)
-    number_type = _resolve(call.func, frame)
-    if inspect.isclass(number_type) and issubclass(number_type, _NUMBERS) and call.args:
+    called = _resolve(call.func, frame)
+    if inspect.isclass(called) and issubclass(called, _NUMBERS) and call.args:
         return _number_error(x, call)
-    return None
+    return _compiled_error(x, call) if _is_compiled(called) else None
 
 
 def _random_draw_error(x: Any, call: ast.Call) -> LostDerivativeError:
@@ -106,6 +107,21 @@ def _number_error(x: Any, call: ast.Call) -> LostDerivativeError:
     return LostDerivativeError(
         f"{name}() of {x!r} would drop its derivative. Write {ast.unparse(converted)}, or leave "
         f"{name}() out{cite_line()}"
+    )
+
+
+def _is_compiled(called: Any) -> bool:
+    """Tell whether the code of a function or class is compiled, and not NumPy's or Python's."""
+    if not callable(called) or inspect.isfunction(called) or any(find_scipy_frames()):
+        return False
+    return str(getattr(called, "__module__", None)).partition(".")[0] not in _TAKING_NODES
+
+
+def _compiled_error(x: Any, call: ast.Call) -> LostDerivativeError:
+    return LostDerivativeError(
+        f"no derivative rule for {ast.unparse(call.func)}, whose code is compiled: with {x!r} it "
+        "would drop its derivative. Write it with functions that have one, or declare it with "
+        f"@simpleautodiff.primitive{cite_line()}"
     )
 
 

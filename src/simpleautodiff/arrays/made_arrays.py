@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
+from importlib.machinery import ExtensionFileLoader
 from itertools import islice
 from types import (
     BuiltinFunctionType,
@@ -394,10 +395,16 @@ def _find_modules(traceback: TracebackType | None, known: list[Namespace]) -> li
     return _find_numpy_users(ran, seen) or _find_numpy_users(others, seen)
 
 
+def _is_replaceable(namespace: Namespace) -> bool:
+    """Tell whether functions may be replaced in a module: compiled code would read no arrays."""
+    loader = getattr(namespace.get("__spec__"), "loader", None)
+    return not isinstance(loader, ExtensionFileLoader) and not _is_library(
+        namespace.get("__name__")
+    )
+
+
 def _find_numpy_users(namespaces: list[Namespace], seen: set[int]) -> list[Namespace]:
     """Return those modules that refer to NumPy, or to its functions, by some name."""
-    found = {
-        id(n): n for n in namespaces if id(n) not in seen and not _is_library(n.get("__name__"))
-    }
+    found = {id(n): n for n in namespaces if id(n) not in seen and _is_replaceable(n)}
     replacements = _replacements()
     return [n for n in found.values() if any(id(v) in replacements for v in list(n.values()))]

@@ -3,7 +3,6 @@
 from simpleautodiff.arrays.scipy import (
     scipy_coordinates as scipy_coordinates,
     scipy_distance as scipy_distance,
-    scipy_extremes as scipy_extremes,
     scipy_factorizations as scipy_factorizations,
     scipy_fft as scipy_fft,
     scipy_integrate as scipy_integrate,
@@ -16,6 +15,7 @@ from simpleautodiff.arrays.scipy import (
     scipy_signal as scipy_signal,
     scipy_sparse as scipy_sparse,
     scipy_special as scipy_special,
+    scipy_special_shapes as scipy_special_shapes,
     scipy_stats as scipy_stats,
     solver_hints as solver_hints,
 )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import SCIPY
-from simpleautodiff.arrays.registry import Function, implements_scipy
+from simpleautodiff.arrays.registry import Function
 from simpleautodiff.arrays.scipy.scipy_densities import (
     HALF_LINE,
     UNIT_INTERVAL,
@@ -228,15 +228,6 @@ register_continuous(
 register_continuous(
     "rayleigh", (), HALF_LINE, lambda z: log(z) - z * z / 2, pdf=lambda z: z * exp(-z * z / 2)
 )
-
-
-@implements_scipy("stats.skewnorm._logpdf")
-def skewnorm_logpdf(z: Any, a: Any) -> Any:
-    """Return the logarithm of a density for which SciPy has a formula without a, if a = 0."""
-    return log_ndtr(a * z) - (z * z + math.log(math.pi / 2)) / 2
-
-
-SCIPY["stats.skewnorm._pdf"] = lambda z, a: exp(skewnorm_logpdf(z, a))
 SCIPY["stats.norm.ppf"] = lambda q, loc=0.0, scale=1.0: loc + scale * ndtri(q)
 SCIPY["stats.beta.cdf"] = lambda x, a, b, loc=0.0, scale=1.0: betainc(a, b, (x - loc) / scale)
 SCIPY["stats.beta.sf"] = lambda x, a, b, loc=0.0, scale=1.0: betaincc(a, b, (x - loc) / scale)
