@@ -95,6 +95,8 @@ X = 0.4
         (lambda b: ad.grad(lambda b: st.rice.logpdf(X, b))(b), 0.0, -1 + X * X / 2),
         (lambda kappa: st.vonmises.logpdf(X, kappa), 0.0, math.cos(X)),
         (lambda kappa: st.vonmises_line.pdf(X, kappa), 0.0, math.cos(X) / (2 * math.pi)),
+        (lambda x: st.genlogistic.logpdf(x, 0.4), 0.0, -0.3),
+        (lambda x: st.genlogistic.pdf(x, 0.4), 0.0, -0.3 * 0.4 / 2**1.4),
         (lambda lmbda: st.yeojohnson(np.array([X, -X]), lmbda)[0], 0.0, math.log1p(X) ** 2 / 2),
         (lambda lmbda: st.yeojohnson(np.array([X, -X]), lmbda)[1], 2.0, math.log1p(X) ** 2 / 2),
     ],
@@ -104,6 +106,14 @@ def test_the_slope_in_a_special_shape(f, shape, slope):
     assert ad.value_and_grad(f)(shape)[0] == f(shape)
     assert ad.grad(f)(shape) == pytest.approx(slope, rel=1e-13, abs=1e-15)
     assert ad.jvp(f, (shape,), (1.0,))[1] == pytest.approx(slope, rel=1e-13, abs=1e-15)
+
+
+@pytest.mark.parametrize("x", [-1.0, 2.0])
+def test_beta_outside_of_its_support(x):
+    for f in (st.beta.cdf, st.beta.sf):
+        for argument in range(3):
+            value, slope = ad.value_and_grad(lambda *at, f=f: f(*at), argument)(x, 2.3, 0.6)
+            assert (value, slope) == (f(x, 2.3, 0.6), 0.0)
 
 
 def mean(numbers):

@@ -1,4 +1,4 @@
-"""Functions of scipy.stats for which SciPy takes another formula at special values of a parameter.
+"""Functions of scipy.stats for which SciPy takes another formula at special values.
 
 `genextreme` at c = 0 does not contain c, so that SciPy's code has a derivative of 0 in c there. The
 formulas here hold on both sides: (1 - kx)^(1/k), which becomes e^-x at k = 0, is written with
@@ -20,7 +20,7 @@ from simpleautodiff.core.level import to_plain
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.scalar.arithmetic import power
 from simpleautodiff.rules.scalar.bessel import iv, ive, log1prel
-from simpleautodiff.rules.scalar.exponential import exp, expm1, log, log1p
+from simpleautodiff.rules.scalar.exponential import exp, expm1, log, log1p, softplus
 from simpleautodiff.rules.scalar.information import boxcox, boxcox1p, inv_boxcox
 from simpleautodiff.rules.scalar.probability import log_ndtr
 from simpleautodiff.rules.scalar.trigonometric import cos
@@ -136,6 +136,15 @@ def vonmises_logpdf(x: Any, kappa: Any) -> Any:
 
 
 SCIPY["stats.vonmises._pdf"] = lambda x, kappa: exp(vonmises_logpdf(x, kappa))
+
+
+@implements_scipy("stats.genlogistic._logpdf")
+def genlogistic_logpdf(x: Any, c: Any) -> Any:
+    """Return the logarithm of a density that SciPy writes with |x|, which has a kink at 0."""
+    return log(c) - x - (c + 1) * softplus(-x)
+
+
+SCIPY["stats.genlogistic._pdf"] = lambda x, c: exp(genlogistic_logpdf(x, c))
 
 
 @implements_scipy("stats.triang._pdf")

@@ -229,8 +229,22 @@ register_continuous(
     "rayleigh", (), HALF_LINE, lambda z: log(z) - z * z / 2, pdf=lambda z: z * exp(-z * z / 2)
 )
 SCIPY["stats.norm.ppf"] = lambda q, loc=0.0, scale=1.0: loc + scale * ndtri(q)
-SCIPY["stats.beta.cdf"] = lambda x, a, b, loc=0.0, scale=1.0: betainc(a, b, (x - loc) / scale)
-SCIPY["stats.beta.sf"] = lambda x, a, b, loc=0.0, scale=1.0: betaincc(a, b, (x - loc) / scale)
+
+
+def _make_beta_function(implementation: Function, right: float) -> Function:
+    """Return a distribution function of `beta`, which is `right` beyond 1."""
+
+    def function(x: Any, a: Any, b: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
+        z = (x - loc) / scale
+        inside = (to_plain(z) >= 0) & (to_plain(z) <= 1)
+        within = implementation(a, b, where_row(inside, z, 0.5))
+        return where_row(inside, within, where_row(to_plain(z) > 1, right, 1 - right))
+
+    return function
+
+
+SCIPY["stats.beta.cdf"] = _make_beta_function(betainc, 1.0)
+SCIPY["stats.beta.sf"] = _make_beta_function(betaincc, 0.0)
 
 
 # Discrete distributions. --------------------------------------------------------------------------
