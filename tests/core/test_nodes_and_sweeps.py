@@ -76,6 +76,9 @@ def test_derivatives_made_of_integers_do_not_overflow():
         assert type(reverse(y)[x]) is float
         assert ad.derivative(f)(1.0) == pytest.approx(exact, rel=1e-14)
         assert ad.jvp(f, (1.0,), (1,))[1] == pytest.approx(exact, rel=1e-14)
+        assert ad.vmap(ad.derivative(f))(np.ones(1))[0] == pytest.approx(exact, rel=1e-14)
+        nested = ad.derivative(lambda x, f=f: x * ad.derivative(f)(x))
+        assert nested(1.0) == pytest.approx(exact, rel=1e-14)
         assert ad.derivative(lambda x, f=f: f(x * x), 2)(1.0) == pytest.approx(2 * exact, rel=1e-14)
 
 

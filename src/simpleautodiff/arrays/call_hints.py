@@ -10,6 +10,7 @@ import ast
 import inspect
 import itertools
 import linecache
+import sys
 from dis import opname
 from types import FrameType
 from typing import Any
@@ -40,7 +41,16 @@ _OTHER_ADVICE = (
 
 _METHODS = ("dot", "searchsorted", "choose")  # of arrays; np.dot(A, x) takes nodes
 _NUMBERS = (float, complex, np.inexact)
-_TAKING_NODES = {"None", "builtins", "functools", "numpy", "simpleautodiff"}
+_NOT_COMPILED = {"None", "numpy", "simpleautodiff", *sys.stdlib_module_names}
+
+
+def random_call_error(x: Any) -> LostDerivativeError | None:
+    """Return the error if the user's line calls a random function of NumPy; otherwise None."""
+    frame = find_user_frame()
+    call = frame and _find_call(frame)
+    if not frame or not call or not _is_random(call.func, frame):
+        return None
+    return _random_draw_error(x, call)
 
 
 def compiled_call_error(x: Any) -> LostDerivativeError | None:
@@ -114,7 +124,7 @@ def _is_compiled(called: Any) -> bool:
     """Tell whether the code of a function or class is compiled, and not NumPy's or Python's."""
     if not callable(called) or inspect.isfunction(called) or any(find_scipy_frames()):
         return False
-    return str(getattr(called, "__module__", None)).partition(".")[0] not in _TAKING_NODES
+    return str(getattr(called, "__module__", None)).partition(".")[0] not in _NOT_COMPILED
 
 
 def _compiled_error(x: Any, call: ast.Call) -> LostDerivativeError:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.call_hints import compiled_call_error
+from simpleautodiff.arrays.call_hints import random_call_error
 from simpleautodiff.arrays.operators import BINARY
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
@@ -400,7 +400,7 @@ def writes_to_nodes() -> dict[str, Any]:
 
 
 def _set_node(self: Traced, index: Any, value: Any) -> None:
-    drawn = compiled_call_error(self)
+    drawn = random_call_error(self)
     if drawn:
         raise drawn
     _set(self.writable(), index, value)

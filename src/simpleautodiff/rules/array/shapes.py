@@ -191,9 +191,10 @@ def _fit_dtype(derivative: Any, like: Any) -> Any:
     """
     if type(like) is float or type(like) is int:
         return derivative.item()
-    if derivative.dtype.kind not in "iuO" or not isinstance(like, np.ndarray | np.inexact):
+    dtype = getattr(like, "dtype", None)  # a node has one, too
+    if derivative.dtype.kind not in "iuO" or not isinstance(dtype, np.dtype):
         return derivative
-    return derivative if like.dtype.kind not in "fc" else derivative.astype(like.dtype)
+    return derivative.astype(dtype) if dtype.kind in "fc" else derivative
 
 
 def _invert_axes(axes: tuple[int, ...] | None) -> tuple[int, ...] | None:
