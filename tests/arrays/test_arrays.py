@@ -726,3 +726,10 @@ def test_clip_between_bounds_that_have_changed_places():
     x = np.array([-3.0, -2.0, -1.0, 0.5, 1.0, 2.0])  # np.clip gives the upper bound, -2
     got = slopes(x, np.ones(6), np.full(6, -2.0))
     np.testing.assert_array_equal(got, [np.zeros(6), np.zeros(6), np.ones(6)])
+
+
+def test_methods_of_floats():
+    assert ad.grad(lambda x: x**2 if x.is_integer() else x)(3.0) == 6.0
+    assert ad.grad(lambda x: x**2 if x.is_integer() else x)(3.5) == 1.0
+    with pytest.raises(ad.LostDerivativeError, match=r"x\.value\.hex"):
+        ad.grad(lambda x: float.fromhex(x.hex()))(3.0)

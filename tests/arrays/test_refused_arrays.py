@@ -6,6 +6,7 @@ import scipy.interpolate
 import scipy.linalg
 import scipy.signal
 import scipy.sparse
+import scipy.spatial
 import scipy.stats
 
 import simpleautodiff as ad
@@ -394,6 +395,43 @@ class Model:
 def test_methods_of_plain_arrays_are_refused_with_what_to_write(f, advice):
     with pytest.raises(ad.LostDerivativeError, match=f"{advice}.*{HERE}"):
         ad.jacobian(f)(np.ones(2))
+
+
+def test_nothing_is_replaced_in_compiled_modules():
+    """They read the memory of what NumPy returns to them without asking what it is."""
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    for f in (
+        lambda x: scipy.spatial.ConvexHull(x).volume,
+        lambda x: scipy.spatial.Delaunay(x).transform.sum(),
+    ):
+        with pytest.raises(ad.LostDerivativeError, match=r"no derivative rule for scipy\.spatial"):
+            ad.grad(f)(points)
+
+
+@pytest.mark.parametrize(
+    ("f", "advice"),
+    [
+        (lambda x: np.float64(x), r"np\.float64\(\) of .*Write x\.astype\(np\.float64\), or leave"),
+        (lambda x: float(x + 1.0), r"Write \(x \+ 1\.0\)\.astype\(float\), or leave float\(\) out"),
+        (lambda x: np.float32([x, 1.0])[0], r"Write np\.array\(\[x, 1\.0\], np\.float32\)"),
+        (lambda x: abs(complex(x, 2.0)), r"Write x \+ 1j \* 2\.0, or leave complex\(\) out"),
+    ],
+)
+def test_types_of_numbers_are_refused_with_what_to_write(f, advice):
+    for derivative in (
+        lambda: ad.grad(f)(3.0),
+        lambda: ad.jvp(f, (3.0,), (1.0,)),
+        lambda: ad.vmap(f)(np.ones(2)),
+        lambda: f(ad.Node(3.0)),
+    ):
+        with pytest.raises(ad.LostDerivativeError, match=f"{advice}.*{HERE}"):
+            derivative()
+
+
+def test_what_is_advised_for_types_of_numbers_works():
+    assert ad.grad(lambda x: x.astype(np.float64) * x)(3.0) == 6.0
+    assert ad.grad(lambda x: np.array([x, 1.0], np.float32)[0] * x)(3.0) == 6.0
+    assert ad.grad(lambda x: abs(x + 1j * 4.0))(3.0) == pytest.approx(0.6)
 
 
 def test_what_is_advised_for_the_product_of_a_plain_array_works():

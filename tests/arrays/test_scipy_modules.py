@@ -483,8 +483,8 @@ def test_all_names_of_scipy_are_there():
 def test_a_name_imported_early_says_what_to_do(call, name):
     module, _, function = f"scipy.{name}".rpartition(".")
     message = (
-        rf"{module}\.{function} imported by name takes plain arrays; write {module}\.{function}"
-        rf"\(\.\.\.\) or `from simpleautodiff\.{module} import {function}` \(at test_scipy_modules"
+        rf"{module}\.{function} imported by name, or .*takes plain arrays; write `from "
+        rf"simpleautodiff\.{module} import {function}`.*{function}\(\.\.\.\) \(at test_scipy"
     )
     with pytest.raises(ad.LostDerivativeError, match=message):
         ad.grad(lambda x: np.sum(call(x)))(np.eye(2))
@@ -572,23 +572,53 @@ def test_compiled_code_that_takes_plain_arrays(f, instead, capfd):
         ad.grad(f)(V)
 
 
-def test_scipy_that_a_function_is_the_first_to_import():
-    program = """
+@pytest.mark.parametrize(
+    ("transform", "body", "expected"),
+    [
+        ("ad.grad(f)(0.0)", "from scipy.linalg import expm; return expm(x * np.eye(2))[0, 0]", 1.0),
+        ("ad.jvp(f, (2.0,), (1.0,))[1]", "import scipy.fft; return scipy.fft.dct([x, x])[0]", 4.0),
+        ("ad.grad(f)(2.0)", "return -np.polynomial.polynomial.polyroots([x, 1.0])[0]", 1.0),
+        ("ad.vmap(f)(np.ones(1))[0]", "return np.polynomial.Polynomial([1.0, x])(3.0)", 4.0),
+        ("ad.grad(ad.grad(f))(3.0)", "from scipy.stats import norm; return norm.logpdf(x)", -1.0),
+        (
+            "ad.grad(f)(3.0)",  # the module is patched for the inner derivative, while f runs
+            """y = np.zeros(1); y[0] = x  # this alone runs f again
+    from scipy.spatial.distance import euclidean
+    return ad.grad(lambda z: z * z)(euclidean(y, [0.0]))""",
+            2.0,
+        ),
+    ],
+)
+def test_scipy_that_a_function_is_the_first_to_import(transform, body, expected):
+    """It is patched, and the function is run again; the same is done for np.polynomial."""
+    program = f"""
 import numpy as np, simpleautodiff as ad
 def f(x):
-    from scipy.linalg import expm
-    return np.sum(expm(x))
-try:
-    ad.grad(f)(np.zeros((2, 2)))
-except ad.LostDerivativeError as error:
-    print(error)
-print(ad.grad(f)(np.zeros((2, 2))).tolist())
+    {body}
+print(float({transform}), float({transform}))
 """
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    first, second = answer.stdout.splitlines()
-    assert "scipy.linalg was first imported" in first
-    assert "import it outside the function" in first
-    assert second == "[[1.0, 1.0], [1.0, 1.0]]"
+    assert answer.stderr == ""
+    assert [float(word) for word in answer.stdout.split()] == pytest.approx([expected, expected])
+
+
+@pytest.mark.parametrize("inner", ["", "ad.grad(lambda z: z * z)(1.0)"])
+def test_a_solver_that_a_function_is_the_first_to_import_does_not_give_zero(inner):
+    program = f"""
+import simpleautodiff as ad
+def f(p):
+    from scipy.optimize import golden
+    lowest = golden(lambda x: (x - p) ** 2, brack=(-5, 0, 5))
+    {inner}
+    return lowest
+try:
+    ad.grad(f)(2.25)
+except ad.LostDerivativeError as error:
+    print(error)
+"""
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert answer.stderr == ""
+    assert "solve_minimum" in answer.stdout
 
 
 def test_solvers_that_only_compare_do_not_give_zero():

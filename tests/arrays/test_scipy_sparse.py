@@ -244,3 +244,23 @@ def test_two_copies_of_the_package_patch_scipy_side_by_side():
     for package in [ad, *engines()[:2], ad]:
         found = package.grad(norm)(np.array([3.0, 4.0]))  # of sqrt(x**4 + y**4)
         np.testing.assert_allclose(found, np.array([54.0, 128.0]) / np.sqrt(337.0), rtol=1e-14)
+
+
+def test_lists_of_elements():
+    places = ([0, 1], [1, 0])
+    for f, expected in (
+        (lambda p: sp.csr_array(([p, p * p], places)) @ np.ones(2), [1.0, 4.0]),
+        (lambda p: sp.csr_matrix([[p, 0.0], [p * p, 1.0]]) @ np.ones(2), [1.0, 4.0]),
+    ):
+        np.testing.assert_allclose(ad.jacobian(f)(2.0), expected, rtol=1e-15)
+        np.testing.assert_allclose(ad.vmap(f)(np.array([2.0]))[0], f(2.0), rtol=1e-15)
+
+
+def test_matrices_of_arrays_that_are_made_inside_the_function():
+    def f(p):
+        matrix = sp.csr_array(np.array([[1.0, 2.0], [3.0, 4.0]]))
+        y = np.zeros(2)
+        y[0] = p  # with this line new arrays can be written to
+        return matrix @ y
+
+    np.testing.assert_array_equal(ad.jacobian(f)(2.0), [1.0, 3.0])

@@ -554,3 +554,22 @@ def test_a_view_of_an_array_that_was_written_to():
 
     found = ad.grad(f)(np.array([1.0, 2.0, 3.0]))  # of (x1 x2)² + x1² + x2²
     np.testing.assert_array_equal(found, [0.0, 2 * 2 * 9 + 4, 2 * 3 * 4 + 6])
+
+
+def test_single_elements_of_a_flat_view_of_a_new_array():
+    def f(x):
+        y = np.zeros((2, 2))
+        y.flat[0] = x[0] ** 2
+        y.flat[-1] = x[1]
+        return y
+
+    x = np.array([3.0, 5.0])
+    expected = [[[6.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]]
+    np.testing.assert_array_equal(ad.jacobian(f)(x), expected)
+    np.testing.assert_array_equal(ad.jvp(f, (x,), (np.ones(2),))[1], [[6.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(ad.vmap(f)(x[None])[0], [[9.0, 0.0], [0.0, 5.0]])
+    plain = np.zeros(2)
+    with pytest.raises(
+        ad.LostDerivativeError, match=r"y\.flat\[0\] = x writes to an array that is"
+    ):
+        ad.grad(lambda x: plain.flat.__setitem__(0, x))(2.0)

@@ -59,6 +59,45 @@ def test_a_derivative_has_the_shape_of_its_value():
         np.testing.assert_array_equal(found, expected)
 
 
+def test_derivatives_made_of_integers_do_not_overflow():
+    """The seed 1 times 3, 50 times, is more than NumPy's integers hold."""
+
+    def triple(y):
+        for _ in range(50):
+            y = y * 3
+        return y
+
+    several = lambda x: np.sum(triple(np.stack([x, x])))
+    later = lambda x: np.sum(np.stack([triple(x), x]))
+    for f, exact in ((several, 2.0 * 3**50), (later, 1.0 + 3**50)):
+        x = Node(1.0)
+        y = f(x)
+        assert reverse(y)[x] == forward(x)[y] == pytest.approx(exact, rel=1e-14)
+        assert type(reverse(y)[x]) is float
+        assert ad.derivative(f)(1.0) == pytest.approx(exact, rel=1e-14)
+        assert ad.jvp(f, (1.0,), (1,))[1] == pytest.approx(exact, rel=1e-14)
+        assert ad.vmap(ad.derivative(f))(np.ones(1))[0] == pytest.approx(exact, rel=1e-14)
+        nested = ad.derivative(lambda x, f=f: x * ad.derivative(f)(x))
+        assert nested(1.0) == pytest.approx(exact, rel=1e-14)
+        assert ad.derivative(lambda x, f=f: f(x * x), 2)(1.0) == pytest.approx(2 * exact, rel=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+def test_derivatives_of_arrays_have_their_dtype(dtype):
+    x = Node(np.array([1, 2], dtype))
+    for f in (np.sum, lambda x: np.sum(2 * x), lambda x: np.stack([x, x]), lambda x: x[0] * 3):
+        y = f(x)
+        assert reverse(y)[x].dtype == forward(x)[y].dtype == dtype
+
+
+def test_derivatives_of_integers_of_python_are_integers():
+    x, y = Node(2), Node(5)
+    z = np.sum(np.stack([x * y, x]))
+    bar = reverse(z)
+    assert (bar[x], bar[y]) == (6, 2)
+    assert type(bar[x]) is type(bar[y]) is int
+
+
 def test_a_derivative_of_a_function_that_uses_a_node_typed_by_hand_around_an_outer_one():
     def g(x):
         a = Node(x)

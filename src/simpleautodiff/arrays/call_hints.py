@@ -1,7 +1,7 @@
 """Errors for compiled code of NumPy that was called with a node: what to write instead.
 
-Random functions, and methods of plain arrays such as `A.dot(x)`, convert their arguments to plain
-arrays, so the call is read from the user's source line.
+Random functions, methods of plain arrays such as `A.dot(x)`, and types such as `np.float32(x)`
+convert their arguments to plain numbers, so the call is read from the user's source line.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ import ast
 import inspect
 import itertools
 import linecache
+import sys
 from dis import opname
 from types import FrameType
 from typing import Any
 
-from simpleautodiff.errors import LostDerivativeError, cite_line, find_user_frame
+import numpy as np
+
+from simpleautodiff.errors import LostDerivativeError, cite_line, find_scipy_frames, find_user_frame
 
 _ADVICE = {
     **dict.fromkeys(
@@ -37,6 +40,17 @@ _OTHER_ADVICE = (
 
 
 _METHODS = ("dot", "searchsorted", "choose")  # of arrays; np.dot(A, x) takes nodes
+_NUMBERS = (float, complex, np.inexact)
+_NOT_COMPILED = {"None", "numpy", "simpleautodiff", *sys.stdlib_module_names}
+
+
+def random_call_error(x: Any) -> LostDerivativeError | None:
+    """Return the error if the user's line calls a random function of NumPy; otherwise None."""
+    frame = find_user_frame()
+    call = frame and _find_call(frame)
+    if not frame or not call or not _is_random(call.func, frame):
+        return None
+    return _random_draw_error(x, call)
 
 
 def compiled_call_error(x: Any) -> LostDerivativeError | None:
@@ -49,7 +63,10 @@ def compiled_call_error(x: Any) -> LostDerivativeError | None:
         return _random_draw_error(x, call)
     if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS and call.args:
         return _method_error(x, call, call.func)
-    return None
+    called = _resolve(call.func, frame)
+    if inspect.isclass(called) and issubclass(called, _NUMBERS) and call.args:
+        return _number_error(x, call)
+    return _compiled_error(x, call) if _is_compiled(called) else None
 
 
 def _random_draw_error(x: Any, call: ast.Call) -> LostDerivativeError:
@@ -86,9 +103,41 @@ def _method_error(x: Any, call: ast.Call, method: ast.Attribute) -> LostDerivati
     )
 
 
+def _number_error(x: Any, call: ast.Call) -> LostDerivativeError:
+    name = ast.unparse(call.func)
+    converted: ast.expr
+    match call.args:
+        case [ast.List() | ast.Tuple() as several]:
+            converted = ast.Call(ast.Attribute(ast.Name("np"), "array"), [several, call.func], [])
+        case [real, imaginary]:
+            turned = ast.BinOp(ast.Constant(1j), ast.Mult(), imaginary)
+            converted = ast.BinOp(real, ast.Add(), turned)
+        case [number, *_]:
+            converted = ast.Call(ast.Attribute(number, "astype"), [call.func], [])
+    return LostDerivativeError(
+        f"{name}() of {x!r} would drop its derivative. Write {ast.unparse(converted)}, or leave "
+        f"{name}() out{cite_line()}"
+    )
+
+
+def _is_compiled(called: Any) -> bool:
+    """Tell whether the code of a function or class is compiled, and not NumPy's or Python's."""
+    if not callable(called) or inspect.isfunction(called) or any(find_scipy_frames()):
+        return False
+    return str(getattr(called, "__module__", None)).partition(".")[0] not in _NOT_COMPILED
+
+
+def _compiled_error(x: Any, call: ast.Call) -> LostDerivativeError:
+    return LostDerivativeError(
+        f"no derivative rule for {ast.unparse(call.func)}, whose code is compiled: with {x!r} it "
+        "would drop its derivative. Write it with functions that have one, or declare it with "
+        f"@simpleautodiff.primitive{cite_line()}"
+    )
+
+
 def _find_call(frame: FrameType) -> ast.Call | None:
     """Return the call that a frame is executing, as an AST; None if it is not known."""
-    if not opname[frame.f_code.co_code[frame.f_lasti]].startswith("CALL"):
+    if not opname[frame.f_code.co_code[frame.f_lasti]].startswith(("CALL", "PRECALL")):
         return None  # such as x[0] = 1, which is recognised without reading the line
     places = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
     first, last, start, end = next(places, (None,) * 4)
@@ -110,7 +159,8 @@ def _resolve(expression: ast.expr, frame: FrameType) -> Any:
     """Return the object that a dotted name refers to in a frame, without running code."""
     match expression:
         case ast.Name(id=name):
-            return frame.f_locals.get(name, frame.f_globals.get(name))
+            known = frame.f_locals, frame.f_globals, frame.f_builtins
+            return next((names[name] for names in known if name in names), None)
         case ast.Attribute(value=owner, attr=name):
             return inspect.getattr_static(_resolve(owner, frame), name, None)
         case ast.Call(func=maker):  # np.random.default_rng(0).normal(...)

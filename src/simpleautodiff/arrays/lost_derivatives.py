@@ -20,23 +20,17 @@ from simpleautodiff.rules.decisions import note_answer
 
 SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> its implementation for nodes
 INSTEAD: dict[str, str] = {}  # "linalg.orth" -> advice for a function without a derivative
-UNPATCHED: set[str] = set()  # modules such as "linalg" whose functions do not take nodes yet
 
 
 def refuse_array(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Refuse to convert a node to a plain array, and say what to write instead."""
     asked = scipy_caller()
-    late = [name for name in UNPATCHED if asked.startswith(f"{name}.")]
-    if late:
-        raise LostDerivativeError(
-            f"scipy.{late[0]} was first imported while a derivative was computed, so it takes "
-            f"plain arrays until the next one: import it outside the function{cite_line()}"
-        )
     if (known := asked) in SCIPY or (known := _user_spelling(asked)) in SCIPY:
         module, _, name = f"scipy.{known}".rpartition(".")
         raise LostDerivativeError(
-            f"{module}.{name} imported by name takes plain arrays; write {module}.{name}(...) "
-            f"or `from simpleautodiff.{module} import {name}`{cite_line()}"
+            f"{module}.{name} imported by name, or called before any derivative is computed, takes "
+            f"plain arrays; write `from simpleautodiff.{module} import {name}`, or, in a function "
+            f"that is differentiated, {module}.{name}(...){cite_line()}"
         )
     if asked:
         raise no_scipy_rule(asked)
@@ -155,7 +149,8 @@ def _refuse_conversion(conversion: str, instead: str = _PLAIN_NUMBER) -> Callabl
     """Return a method that refuses to convert a node to a plain number."""
 
     def refuse(self: Any) -> Any:
-        raise scipy_error() or LostDerivativeError(
+        error = scipy_error() or compiled_call_error(self)
+        raise error or LostDerivativeError(
             f"{conversion} of {self!r} would drop its derivative. {instead}{cite_line()}"
         )
 

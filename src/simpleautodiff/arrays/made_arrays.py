@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
+from importlib.machinery import ExtensionFileLoader
 from itertools import islice
 from types import (
     BuiltinFunctionType,
@@ -31,7 +32,7 @@ from weakref import ref
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, scipy_caller
-from simpleautodiff.arrays.patch_scipy import PATCHED, has_node
+from simpleautodiff.arrays.patch_scipy import PATCHED, PENDING, has_node, patch_scipy
 from simpleautodiff.arrays.random_draws import stand_in_for, stand_ins_for_random
 from simpleautodiff.arrays.registry import FUNCTIONS, decide
 from simpleautodiff.arrays.shaping import add_axes, lay_out
@@ -265,10 +266,32 @@ _need_replacements: dict[int, tuple[Any, list[Namespace]]] = {}  # by id: code, 
 def run_with_replacements(f: Any, run: Callable[[], Any], again: Callable[[], Any]) -> Any:
     """Run a function; run it again with replacements if a derivative would be lost.
 
+    It is run again, too, if it was the first to import a module that then had to be patched.
     `run` is the first call, `again` makes the same call from the beginning.
     """
     if MAKING.get():
         return run()
+    before = len(sys.modules), len(PENDING)
+    try:
+        result = _run(f, run, again, before)
+    except AutodiffError:
+        if not _has_patched(*before):
+            raise
+    else:
+        if not _has_patched(*before):
+            return result
+    return run_with_replacements(f, again, again)
+
+
+def _has_patched(loaded: int, pending: int) -> bool:
+    """Patch modules that were imported since these were counted; tell whether any was patched."""
+    if len(sys.modules) == loaded:
+        return False
+    patch_scipy()
+    return len(PENDING) < pending
+
+
+def _run(f: Any, run: Callable[[], Any], again: Callable[[], Any], before: tuple[int, int]) -> Any:
     code = getattr(f, "__code__", f)
     known = _need_replacements.get(id(code))
     if known is not None and known[0]() is code:
@@ -276,19 +299,23 @@ def run_with_replacements(f: Any, run: Callable[[], Any], again: Callable[[], An
             with replacing_numpy(known[1]):
                 return run()
         except _REFUSED as error:
-            if _is_final(error):
+            if _is_final(error) or _has_patched(*before):
                 raise
         run = again
     try:
         return run()
     except LostDerivativeError as error:
-        return _run_again(code, again, error)
+        if _has_patched(*before):
+            raise
+        return _run_again(code, again, error, before)
 
 
 _REFUSED = (AutodiffError, AttributeError, TypeError, ValueError)  # raised by code given nodes
 
 
-def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) -> Any:
+def _run_again(
+    code: Any, again: Callable[[], Any], error: LostDerivativeError, before: tuple[int, int]
+) -> Any:
     """Run once more, and again while further modules turn out to need replacements."""
     namespaces: list[Namespace] = []
     new = _find_modules(error.__traceback__, namespaces)
@@ -299,7 +326,7 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
             with replacing_numpy(namespaces):
                 result = again()
         except _REFUSED as other:
-            if _is_final(other):
+            if _is_final(other) or _has_patched(*before):
                 raise
             new = _find_modules(other.__traceback__, namespaces)
             if isinstance(other, AutodiffError) and not _is_same(other, error):
@@ -368,10 +395,16 @@ def _find_modules(traceback: TracebackType | None, known: list[Namespace]) -> li
     return _find_numpy_users(ran, seen) or _find_numpy_users(others, seen)
 
 
+def _is_replaceable(namespace: Namespace) -> bool:
+    """Tell whether functions may be replaced in a module: compiled code would read no arrays."""
+    loader = getattr(namespace.get("__spec__"), "loader", None)
+    return not isinstance(loader, ExtensionFileLoader) and not _is_library(
+        namespace.get("__name__")
+    )
+
+
 def _find_numpy_users(namespaces: list[Namespace], seen: set[int]) -> list[Namespace]:
     """Return those modules that refer to NumPy, or to its functions, by some name."""
-    found = {
-        id(n): n for n in namespaces if id(n) not in seen and not _is_library(n.get("__name__"))
-    }
+    found = {id(n): n for n in namespaces if id(n) not in seen and _is_replaceable(n)}
     replacements = _replacements()
     return [n for n in found.values() if any(id(v) in replacements for v in list(n.values()))]

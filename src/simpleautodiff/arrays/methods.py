@@ -200,6 +200,8 @@ ARRAY_METHODS |= {
     "as_integer_ratio": _refuse_method(
         "as_integer_ratio()", "for statistics.mean(x) write np.mean(x)"
     ),
+    "is_integer": lambda self: bool(self == np.floor(self)),
+    "hex": _refuse_method("hex()", "use x.value.hex()"),
     **{name: _refuse_attribute(name) for name in ("data", "ctypes", "base")},
     **{name: _refuse_foreign_name(name, instead) for name, instead in FOREIGN_NAMES.items()},
     "tobytes": _refuse_method("tobytes()", "use x.value.tobytes()"),

@@ -19,7 +19,7 @@ import numpy as np
 
 from simpleautodiff.arrays.elements import enumerate_elements
 from simpleautodiff.arrays.given_values import give_values, unless_double
-from simpleautodiff.arrays.lost_derivatives import SCIPY, UNPATCHED
+from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
 from simpleautodiff.arrays.registry import Function, explain_arguments
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
@@ -49,7 +49,6 @@ _COMPLEX = {  # modules and functions whose implementations take complex numbers
     *("linalg.sqrtm", "linalg.svd", "linalg.svdvals"),
 }
 PATCHED: dict[int, Function] = {}  # by the id of the original, to which other modules may refer
-UNPATCHED.update(MODULES)
 
 
 def patch_scipy() -> None:
@@ -65,13 +64,13 @@ def patch_scipy() -> None:
     >>> ad.grad(lambda x: scipy.linalg.norm(x))(np.array([3.0, 4.0]))
     array([0.6, 0.8])
     """
-    if _pending.keys().isdisjoint(sys.modules.keys()):
+    if PENDING.keys().isdisjoint(sys.modules.keys()):
         return
-    for name in tuple(_pending):
-        module, patch = sys.modules.get(name), _pending.get(name)
+    for name in tuple(PENDING):
+        module, patch = sys.modules.get(name), PENDING.get(name)
         if module is not None and patch is not None and not _is_loading(module):
             patch(module)
-            _pending.pop(name, None)  # not before: an interrupt leaves it to be patched again
+            PENDING.pop(name, None)  # not before: an interrupt leaves it to be patched again
 
 
 def load_patched(name: str) -> Any:
@@ -87,7 +86,6 @@ def _is_loading(module: Any) -> bool:
 
 
 def _patch(prefix: str, module: Any) -> None:
-    UNPATCHED.discard(prefix)
     for key, implementation in SCIPY.items():
         if module_of(key) != prefix:
             continue
@@ -130,7 +128,7 @@ def _patch_series(polynomial: Any) -> None:
     _patch_method(base, "__call__", "np.polynomial", series.evaluate_series, True)
 
 
-_pending: dict[str, Function] = {  # functions not patched yet
+PENDING: dict[str, Function] = {  # by the name of a module not patched yet: what patches it
     "numpy": _patch_numpy,
     "numpy.polynomial": _patch_series,
     "scipy.optimize": patch_solvers,

@@ -17,7 +17,7 @@ from simpleautodiff.arrays.registry import (
     implements,
 )
 from simpleautodiff.core.level import Traced, to_concrete, to_plain
-from simpleautodiff.errors import ArgumentError, ValueKindError, cite_line
+from simpleautodiff.errors import ArgumentError, RuleError, ValueKindError, cite_line
 from simpleautodiff.rules.array.dtypes import astype, dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem, roll, scatter
 from simpleautodiff.rules.array.shapes import reshape, shape_of, transpose
@@ -252,6 +252,7 @@ FUNCTIONS[np.flipud] = lambda m: flip(m, axis_of(m, 0))
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """Rotate a plane by right angles."""
     axes_of(m, tuple(axes))  # rejects an axis that is given twice
+    m = getitem(m, slice(None))  # a view, also where there is nothing to rotate
     for _ in range(k % 4):
         m = flip(swapaxes(m, *axes), axes[0])
     return m
@@ -294,8 +295,15 @@ if hasattr(np, "unstack"):  # since NumPy 2.1
 
 
 @implements(np.meshgrid)
-def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Any, ...]:
+def meshgrid(
+    *xi: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True
+) -> tuple[Any, ...]:
     """Return coordinate arrays of a grid."""
+    if not copy:
+        raise RuleError(
+            "np.meshgrid(..., copy=False) of nodes is not recorded, because its results are views; "
+            f"leave copy=False out{cite_line()}"
+        )
     flat = [reshape(as_array(x), (-1,)) for x in xi]
     lengths = [np.arange(shape_of(x)[0]) for x in flat]
     numbers = np.meshgrid(*lengths, indexing=indexing, sparse=sparse)  # type: ignore[call-overload]

@@ -8,9 +8,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.arrays.join_arrays import stack
-from simpleautodiff.arrays.registry import as_array, implements, to_dtype
+from simpleautodiff.arrays.registry import Function, as_array, implements, to_dtype
 from simpleautodiff.arrays.shaping import diagonal
-from simpleautodiff.core.level import to_plain
+from simpleautodiff.arrays.writes.views import note
+from simpleautodiff.arrays.writes.writable import view_or_copy
+from simpleautodiff.arrays.writes.writing import OTHER_VIEWS
+from simpleautodiff.core.level import Written, to_plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.products import make_einsum, matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over, transpose
@@ -84,7 +87,36 @@ def einsum(*operands: Any, dtype: Any = None) -> Any:
     )
     terms, arrays = _drop_broadcast_axes(terms, arrays)
     result = make_einsum(len(arrays))(",".join(terms) + "->" + output, *arrays)
+    if len(arrays) == 1 and (move := _find_move(operands)):
+        note(result, _find_operand(operands), lambda y: view_or_copy(y, move))
+        return result  # NumPy ignores the dtype then
     return result if dtype is None else to_dtype(result, dtype)
+
+
+def _find_operand(operands: tuple[Any, ...]) -> Any:
+    """Return the single array of an einsum."""
+    return operands[1 if isinstance(operands[0], str) else 0]
+
+
+def _find_move(operands: tuple[Any, ...]) -> Function | None:
+    """Return an einsum of one array as a function of it, if NumPy returns a view: "ii->i"."""
+    move: Function = lambda x: np.einsum(*[x if y is array else y for y in operands])  # noqa: E731
+    array = _find_operand(operands)
+    outline = np.empty(shape_of(array), bool)
+    return move if np.may_share_memory(move(outline), outline) else None
+
+
+def _view_by_einsum(*operands: Any, **how: Any) -> Any:
+    """Return the view of a writable array that an einsum of it is; None if it is a copy."""
+    single = len(operands) <= (2 if isinstance(operands[0], str) else 3)
+    if not single or not isinstance(_find_operand(operands), Written):
+        return None
+    if "out" in how or not (move := _find_move(operands)):
+        return None
+    return view_or_copy(_find_operand(operands).writable(), move)
+
+
+OTHER_VIEWS[np.einsum] = _view_by_einsum
 
 
 def _use_letters(operands: tuple[Any, ...]) -> list[Any]:

@@ -23,7 +23,7 @@ from simpleautodiff.arrays.registry import (
 )
 from simpleautodiff.arrays.shaping import add_axes, lay_out, move_by_index
 from simpleautodiff.arrays.writes.versions import Writable
-from simpleautodiff.arrays.writes.writing import make_like, outline_of
+from simpleautodiff.arrays.writes.writing import OTHER_VIEWS, make_like, outline_of
 from simpleautodiff.core.level import Traced, take_current, to_concrete, to_plain
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -136,6 +136,14 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     return real(a) if decide(is_nearly_real, a, tol) else a
 
 
+def _view_if_close(a: Any, tol: float = 100) -> Any:
+    """Return the real part of a writable array, or itself, as np.real_if_close does."""
+    return a.writable().real if decide(is_nearly_real, take_current(a), tol) else a
+
+
+OTHER_VIEWS[np.real_if_close] = _view_if_close
+
+
 def is_nearly_real(a: Any, tol: float) -> Any:
     """Tell whether np.real_if_close drops the imaginary parts."""
     return np.bool_(np.isrealobj(np.real_if_close(a, tol)))
@@ -182,6 +190,17 @@ def _bound_indices(index: Any, n: int, mode: str) -> Any:
 @implements(np.trim_zeros)
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     """Drop zeros at the ends; which elements these are is locally constant."""
+    return getitem(filt, _find_nonzero_part(filt, trim, axis))
+
+
+def _view_nonzero_part(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    return filt.writable()[_find_nonzero_part(take_current(filt), trim, axis)]
+
+
+OTHER_VIEWS[np.trim_zeros] = _view_nonzero_part
+
+
+def _find_nonzero_part(filt: Any, trim: str, axis: Any) -> tuple[slice, ...]:
     index = []
     for i, n in enumerate(shape_of(filt)):
         others = tuple(j for j in range(len(shape_of(filt))) if j != i)
@@ -190,7 +209,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
         first = there[0] if len(there) and chosen and "f" in trim.lower() else 0
         last = there[-1] + 1 if len(there) and chosen and "b" in trim.lower() else n
         index.append(slice(int(first), int(last if len(there) or not chosen else 0)))
-    return getitem(filt, tuple(index))
+    return tuple(index)
 
 
 @implements(np.apply_along_axis)

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.newton import invert
 from simpleautodiff.arrays.registry import SPECIAL_UFUNCS, Function, implements_scipy
 from simpleautodiff.arrays.scipy.scipy_densities import (
@@ -24,7 +25,7 @@ from simpleautodiff.core.linear import ZERO
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.row import Wrapping, row
-from simpleautodiff.rules.scalar.exponential import exp
+from simpleautodiff.rules.scalar.exponential import exp, log
 from simpleautodiff.rules.scalar.noncentral import (
     chndtr,
     kolmogorov,
@@ -176,6 +177,18 @@ for _names, (_f, _slope) in _INVERSES.items():
         SPECIAL_UFUNCS[_name] = _make_inverse(_name, *_tail)
 for _name, _f, _slope in (("ncfdtri", ncfdtr, ncf_density), ("nctdtrit", nctdtr, nct_density)):
     SPECIAL_UFUNCS[_name] = _make_inverse(_name, _last_first(_f), _last_first(_slope), last=True)
+
+# SciPy takes the χ² distribution at nc = 0, which does not depend on nc.
+SCIPY.update(
+    {
+        "stats.ncx2._pdf": _ncx2_density,
+        "stats.ncx2._logpdf": lambda x, df, nc: log(_ncx2_density(x, df, nc)),
+        "stats.ncx2._cdf": chndtr,
+        "stats.ncx2._sf": SPECIAL_UFUNCS["_ncx2_sf"],
+        "stats.ncx2._ppf": SPECIAL_UFUNCS["chndtrix"],
+        "stats.ncx2._isf": SPECIAL_UFUNCS["_ncx2_isf"],
+    }
+)
 
 # Methods of distributions that integrate a density, or solve an equation. -------------------------
 

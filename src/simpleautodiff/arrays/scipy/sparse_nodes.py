@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.registry import as_array
-from simpleautodiff.core.level import Traced
+from simpleautodiff.arrays.registry import FUNCTIONS, as_array
+from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, RuleError, cite_line
 from simpleautodiff.rules.array import sparse_products as sparse
 from simpleautodiff.rules.array.indexing import concatenate, getitem
@@ -156,6 +156,7 @@ def from_places(data: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> S
 
 def make_sparse(format: str, given: Any, shape: Any = None, **options: Any) -> SparseNode:
     """Return the matrix for a constructor's arguments: (data, (rows, columns)) or CSR's three."""
+    given = _join_lists(given)
     parts = given if isinstance(given, tuple) else ()
     if len(parts) == 3 and format in ("csr", "csc"):
         data, indices, starts = parts
@@ -180,6 +181,13 @@ def make_sparse(format: str, given: Any, shape: Any = None, **options: Any) -> S
         "a sparse matrix of nodes is made by csr_array((data, (rows, columns)), shape=...) or by "
         f"diags_array(diagonals, offsets=...){cite_line()}"
     )
+
+
+def _join_lists(given: Any) -> Any:
+    """Return what a constructor was given, with a list of elements as an array."""
+    if isinstance(given, tuple):
+        return (_join_lists(given[0]), *given[1:])
+    return FUNCTIONS[np.array](given) if isinstance(given, list) else take_current(given)
 
 
 def make_diagonals(
@@ -239,4 +247,5 @@ def _patch_new(owner: Any, format: str, has_node: Callable[[Any], bool]) -> None
 def _holds_node(given: Any, has_node: Callable[[Any], bool]) -> bool:
     if isinstance(given, SparseNode):
         return True
-    return has_node([given[0] if isinstance(given, tuple) and given else given])
+    elements = given[0] if isinstance(given, tuple) and given else given
+    return has_node([elements if isinstance(elements, list) else take_current(elements)])

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.call_hints import compiled_call_error
+from simpleautodiff.arrays.call_hints import random_call_error
 from simpleautodiff.arrays.operators import BINARY
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
@@ -250,6 +250,8 @@ def _call_function(function: Any, args: Any, kwargs: Any) -> Any:
         return views_or_copies(
             first.writable(), lambda x: function(x, *args[1:], **kwargs), function
         )
+    if function in OTHER_VIEWS and (view := OTHER_VIEWS[function](*args, **kwargs)) is not None:
+        return view
     if function in RETURNING_ARGUMENT and isinstance(first, Written):
         return _same_or_made(first.writable(), lambda x: function(x, *args[1:], **kwargs))
     if len(args) == 1 and not kwargs and isinstance(first, Written):
@@ -272,6 +274,11 @@ def _unwrap(arg: Any) -> Any:
     )
 
 
+# Functions whose views depend on more than shapes: return the view of a writable array, or None.
+OTHER_VIEWS: dict[Any, Callable[..., Any]] = {
+    np.real: lambda val: val.writable().real,
+    np.imag: lambda val: val.writable().imag,
+}
 _VIEW_FUNCTIONS: set[Any] = {
     *(np.ravel, np.reshape, np.transpose, np.moveaxis, np.swapaxes, np.rollaxis, np.squeeze),
     *(np.expand_dims, np.flip, np.fliplr, np.flipud, np.rot90, np.diagonal, np.matrix_transpose),
@@ -400,7 +407,7 @@ def writes_to_nodes() -> dict[str, Any]:
 
 
 def _set_node(self: Traced, index: Any, value: Any) -> None:
-    drawn = compiled_call_error(self)
+    drawn = random_call_error(self)
     if drawn:
         raise drawn
     _set(self.writable(), index, value)

@@ -174,12 +174,27 @@ def fit(derivative: Any, like: Any) -> Any:
     if is_complex(to_plain(derivative)) and not is_complex(to_plain(like)):
         derivative = real(derivative)
     have, want = shape_of(derivative), shape_of(like)
-    if have == want:
+    if have != want:
+        same_rank = len(have) == len(want)
+        grows = same_rank and all(h in (1, w) for h, w in zip(have, want, strict=True))
+        grows = grows or len(have) < len(want)
+        derivative = broadcast_to(derivative, want) if grows else sum_to(derivative, want)
+    if isinstance(derivative, np.ndarray | np.integer):
+        return _fit_dtype(derivative, like)
+    return derivative
+
+
+def _fit_dtype(derivative: Any, like: Any) -> Any:
+    """Give a derivative that integers have made, such as the seed 1, the dtype of a float array.
+
+    NumPy's integers overflow, and Python's large ones make arrays of objects.
+    """
+    if type(like) is float or type(like) is int:
+        return derivative.item()
+    dtype = getattr(like, "dtype", None)  # a node has one, too
+    if derivative.dtype.kind not in "iuO" or not isinstance(dtype, np.dtype):
         return derivative
-    same_rank = len(have) == len(want)
-    grows = same_rank and all(h in (1, w) for h, w in zip(have, want, strict=True))
-    grows = grows or len(have) < len(want)
-    return broadcast_to(derivative, want) if grows else sum_to(derivative, want)
+    return derivative.astype(dtype) if dtype.kind in "fc" else derivative
 
 
 def _invert_axes(axes: tuple[int, ...] | None) -> tuple[int, ...] | None:

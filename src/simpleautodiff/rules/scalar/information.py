@@ -96,7 +96,9 @@ def _slope_in_exponent(logarithm: Any, exponent: Any) -> Any:
 boxcox = scipy_row(
     "boxcox",
     lambda _v, x, y: x ** (y - 1),
-    lambda _v, x, y: choose(x == 0, lambda: 1 / (y * y), lambda: _slope_in_exponent(log(x), y)),
+    lambda _v, x, y: choose(  # x is added, where it is 0, as an array divides by 0 without an error
+        x == 0, lambda: 1 / (y * y + x), lambda: _slope_in_exponent(log(x), y)
+    ),
     reason="(x^y - 1)/y, or log x at y = 0, has in x the derivative x^(y-1)",
     kinks=(Kink("x = 0, 0 < y < 1", lambda x, y: x == 0 < y < 1, "inf, by continuity", (0,)),),
     domain=Domain("x > 0", lambda x, y: x > 0),
@@ -104,7 +106,9 @@ boxcox = scipy_row(
 boxcox1p = scipy_row(
     "boxcox1p",
     lambda _v, x, y: exp(xlog1py(y - 1, x)),
-    lambda _v, x, y: choose(x == -1, lambda: 1 / (y * y), lambda: _slope_in_exponent(log1p(x), y)),
+    lambda _v, x, y: choose(
+        x == -1, lambda: 1 / (y * y + (1 + x)), lambda: _slope_in_exponent(log1p(x), y)
+    ),
     reason="((1 + x)^y - 1)/y, or log(1 + x) at y = 0, has in x the derivative (1 + x)^(y-1)",
     kinks=(
         Kink("x = -1, 0 < y < 1", lambda x, y: x == -1 and 0 < y < 1, "inf, by continuity", (0,)),

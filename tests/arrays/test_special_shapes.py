@@ -1,0 +1,178 @@
+"""Functions of scipy.stats at parameters for which SciPy takes another formula."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.stats as st
+
+import simpleautodiff as ad
+
+
+def kappa4(x, h, k):
+    tail = (1 - k * x) ** (1 / k) if k else mpmath.exp(-x)
+    return (1 - h * tail) ** (1 / h) if h else mpmath.exp(-tail)
+
+
+def skewnorm(x, a):
+    density = lambda t: mpmath.exp(-x * x * (1 + t * t) / 2) / (1 + t * t) / mpmath.pi
+    return mpmath.ncdf(x) - mpmath.quad(density, [0, a])
+
+
+def difference(f, axis):
+    """Return the difference of f to both sides of a point, in 60 digits: an exact derivative."""
+    step = mpmath.mpf(10) ** -15
+
+    def slope(*at):
+        there, back = list(at), list(at)
+        there[axis] += step
+        back[axis] -= step
+        return (f(*there) - f(*back)) / (2 * step)
+
+    return slope
+
+
+@pytest.mark.parametrize(
+    ("name", "cdf", "shapes"),
+    [
+        ("kappa4", kappa4, (0.0, 0.0)),
+        ("kappa4", kappa4, (0.0, 0.3)),
+        ("kappa4", kappa4, (0.2, 0.0)),
+        ("genextreme", lambda x, c: kappa4(x, 0, c), (0.0,)),
+        ("genextreme", lambda x, c: kappa4(x, 0, c), (-0.4,)),
+        ("skewnorm", skewnorm, (0.0,)),
+    ],
+)
+def test_shapes_at_which_scipy_takes_another_formula(name, cdf, shapes):
+    """The distribution function by mpmath; its slope in x is the density."""
+    law, at = getattr(st, name), np.array([0.3, *shapes])
+    with mpmath.workdps(60):
+        exact = list(map(mpmath.mpf, at))
+        pdf, axes = difference(cdf, 0), range(len(at))
+        slopes, density = [difference(cdf, axis)(*exact) for axis in axes], pdf(*exact)
+        of_density = [difference(pdf, axis)(*exact) for axis in axes]
+        quantile = [1 / density, *(-slope / density for slope in slopes[1:])]
+        expected = {
+            "cdf": slopes,
+            "sf": [-slope for slope in slopes],
+            "logcdf": [slope / cdf(*exact) for slope in slopes],
+            "pdf": of_density,
+            "logpdf": [slope / density for slope in of_density],
+            "ppf": quantile,
+            "isf": [-quantile[0], *quantile[1:]],
+        }
+    for method, gradient in expected.items():
+        f = lambda x, method=method: getattr(law, method)(*x)
+        point = at.copy()
+        if method in ("ppf", "isf"):
+            point[0] = getattr(law, {"ppf": "cdf", "isf": "sf"}[method])(*at)
+        value, found = ad.value_and_grad(f)(point)
+        assert value == f(point)
+        np.testing.assert_allclose(found, np.array(gradient, float), rtol=1e-11, atol=1e-13)
+
+
+X = 0.4
+
+
+@pytest.mark.parametrize(
+    ("f", "shape", "slope"),
+    [
+        (lambda nc: st.ncx2.cdf(X, 3.0, nc), 0.0, (st.chi2.cdf(X, 5) - st.chi2.cdf(X, 3)) / 2),
+        (lambda nc: st.ncx2.sf(X, 3.0, nc), 0.0, (st.chi2.cdf(X, 3) - st.chi2.cdf(X, 5)) / 2),
+        (lambda nc: st.ncx2.pdf(X, 3.0, nc), 0.0, (st.chi2.pdf(X, 5) - st.chi2.pdf(X, 3)) / 2),
+        (lambda nc: st.ncx2.logpdf(X, 3.0, nc), 0.0, X / 6 - 0.5),
+        (
+            lambda nc: st.ncx2.ppf(st.chi2.cdf(X, 3), 3.0, nc),
+            0.0,
+            (st.chi2.cdf(X, 3) - st.chi2.cdf(X, 5)) / 2 / st.chi2.pdf(X, 3),
+        ),
+        (lambda c: st.triang.pdf(X, c), 1.0, -2 * X),
+        (lambda c: st.triang.cdf(X, c), 1.0, -X * X),
+        (lambda c: st.triang.pdf(X, c), 0.0, 2 * (1 - X)),
+        (lambda c: st.triang.cdf(X, c), 0.0, -((1 - X) ** 2)),
+        (lambda b: st.rice.logpdf(X, b), 0.0, 0.0),
+        (lambda b: ad.grad(lambda b: st.rice.logpdf(X, b))(b), 0.0, -1 + X * X / 2),
+        (lambda kappa: st.vonmises.logpdf(X, kappa), 0.0, math.cos(X)),
+        (lambda kappa: st.vonmises_line.pdf(X, kappa), 0.0, math.cos(X) / (2 * math.pi)),
+        (lambda x: st.genlogistic.logpdf(x, 0.4), 0.0, -0.3),
+        (lambda x: st.genlogistic.pdf(x, 0.4), 0.0, -0.3 * 0.4 / 2**1.4),
+        (lambda lmbda: st.yeojohnson(np.array([X, -X]), lmbda)[0], 0.0, math.log1p(X) ** 2 / 2),
+        (lambda lmbda: st.yeojohnson(np.array([X, -X]), lmbda)[1], 2.0, math.log1p(X) ** 2 / 2),
+    ],
+)
+def test_the_slope_in_a_special_shape(f, shape, slope):
+    """The formulas of neighbouring shapes are differentiated by hand."""
+    assert ad.value_and_grad(f)(shape)[0] == f(shape)
+    assert ad.grad(f)(shape) == pytest.approx(slope, rel=1e-13, abs=1e-15)
+    assert ad.jvp(f, (shape,), (1.0,))[1] == pytest.approx(slope, rel=1e-13, abs=1e-15)
+
+
+@pytest.mark.parametrize("x", [-1.0, 2.0])
+def test_beta_outside_of_its_support(x):
+    for f in (st.beta.cdf, st.beta.sf):
+        for argument in range(3):
+            value, slope = ad.value_and_grad(lambda *at, f=f: f(*at), argument)(x, 2.3, 0.6)
+            assert (value, slope) == (f(x, 2.3, 0.6), 0.0)
+
+
+def mean(numbers):
+    return mpmath.fsum(numbers) / len(numbers)
+
+
+def variance(numbers):
+    return mean([(x - mean(numbers)) ** 2 for x in numbers])
+
+
+def box_cox(x, power):
+    return (x**power - 1) / power if power else mpmath.log(x)
+
+
+def yeo_johnson(x, power):
+    return box_cox(1 + x, power) if x >= 0 else -box_cox(1 - x, 2 - power)
+
+
+def log_likelihood(transform, slope, power, data):
+    transformed = [transform(x, power) for x in data]
+    slopes = mpmath.fsum([mpmath.log(slope(x)) for x in data])
+    return (power - 1) * slopes - len(data) * mpmath.log(variance(transformed)) / 2
+
+
+def power_mean(power, data):
+    powers = mean([x**power for x in data])
+    return powers ** (1 / power) if power else mpmath.exp(mean([mpmath.log(x) for x in data]))
+
+
+@pytest.mark.parametrize("power", [0.0, 2.0, 0.3])
+@pytest.mark.parametrize(
+    ("f", "reference", "shift"),
+    [
+        (
+            lambda power, data: st.boxcox_llf(power, data),
+            lambda power, data: log_likelihood(box_cox, lambda x: x, power, data),
+            0.0,
+        ),
+        (
+            lambda power, data: st.yeojohnson_llf(power, data),
+            lambda power, data: log_likelihood(
+                yeo_johnson, lambda x: (1 + abs(x)) ** (1 if x >= 0 else -1), power, data
+            ),
+            1.0,
+        ),
+        (lambda power, data: st.pmean(data, power), power_mean, 0.0),
+    ],
+)
+def test_powers_of_data(f, reference, shift, power):
+    data = np.array([0.6, 1.7, 0.9, 2.4]) - shift
+    value, (in_power, in_data) = ad.value_and_grad(f, (0, 1))(power, data)
+    assert value == f(power, data)
+    with mpmath.workdps(60):
+        exact = [mpmath.mpf(power), *map(mpmath.mpf, data)]
+        of_all = lambda power, *data: reference(power, data)
+        slopes = [float(difference(of_all, i)(*exact)) for i in range(len(exact))]
+    np.testing.assert_allclose([in_power, *in_data], slopes, rtol=1e-12, atol=1e-13)
+
+
+def test_fitting_a_power_is_refused():
+    with pytest.raises(ad.LostDerivativeError, match="solve_minimum"):
+        ad.grad(lambda x: st.yeojohnson(x)[0].sum())(np.array([0.6, 1.7, 0.9]))
