@@ -272,8 +272,9 @@ def _name(function: object) -> str:
 
 
 def _in_module(module: str) -> list[str]:
+    """Return the names of functions; a public method calls the private one that is answered."""
     answered = [key for key in SCIPY if module_of(key) == module]
-    keys = [key.removeprefix(f"{module}.") for key in answered]
+    keys = [key.removeprefix(f"{module}.").replace("._", ".") for key in answered]
     return sorted({re.sub("^[a-z]{3}_(array|matrix)", r"*_\1", key) for key in keys})
 
 
