@@ -29,8 +29,8 @@ from simpleautodiff.values.pytree import look_up, map_leaves, put_in
 
 _ALTERNATIVES = {  # part of the error that compiled code raises for a node -> what to write
     "Iterator operand": "np.nditer gives plain numbers; write for i in np.ndindex(x.shape): x[i]",
-    "Error setting single item of array": "y.flat[0] = x writes to an array made inside the "
-    "function, with np.zeros, np.array or np.copy",
+    "Error setting single item of array": "y.flat[0] = x takes nodes if y was made inside the "
+    "function, with np.zeros, np.array or np.copy: make it there, or a copy of it",
     "bytes-like object is required": "the memory of a node is not seen; use functions of NumPy",
     "must be numpy.ndarray, not ": "compiled code takes plain arrays. For splu(A).solve(b) and "
     "factorized(A)(b) write scipy.sparse.linalg.spsolve(A, b), else declare it with "
