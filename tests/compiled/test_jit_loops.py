@@ -252,15 +252,56 @@ def test_a_step_back_reads_what_is_costly_and_computes_the_rest():
     assert reading[3] < back[3]  # c * t of the exponential alone is needed no more
 
 
-def test_what_no_loop_reads_is_not_kept():
+@pytest.mark.parametrize(
+    ("mode", "kept"),
+    [(ad.value_and_grad, [1, 0]), (ad.grad, [0])],  # sin(t), and not c, is read by the second loop
+)
+def test_what_no_loop_reads_is_not_kept(mode, kept):
     f = lambda x, u: ad.scan(lambda c, t: (c + np.sin(t) * x, None), x, u)[0]
-    recorded = record_program(ad.grad(f), signature(((X, U), {})), Options()).program
-    kept = [
-        [len(line.what.results) for line in program.lines if isinstance(line.what, LoopFunction)]
-        for program in (recorded, share_steps(recorded))
-    ]
-    assert kept == [[1, 0], [1, 0]]  # of c the derivative is 1: sin(t) is kept instead
-    assert Replay(share_steps(recorded)).run([X, U])[1] == [1 + np.sum(np.sin(U))]
+    recorded = record_program(mode(f), signature(((X, U), {})), Options()).program
+    shared = share_steps(recorded)
+    loops = [line.what for line in shared.lines if isinstance(line.what, LoopFunction)]
+    assert [len(loop.results) for loop in loops] == kept
+    *_, slope = Replay(shared).run([X, U])[1]
+    assert slope == pytest.approx(1 + np.sum(np.sin(U)), rel=1e-14)
+
+
+FORWARD = {
+    "scan_with_results": 1,
+    "until_it_converges": 1,
+    "counted_with_indices": 1,
+    "one_after_the_other": 3,
+}
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_forward_mode_runs_one_loop_for_values_and_tangents(name):
+    g = lambda x, u: ad.jacfwd(LOOPING[name])(x, u)
+    recorded = record_program(g, signature(((X, U), {})), Options()).program
+    merged = share_steps(recorded)
+    loops = [line for line in merged.lines if isinstance(line.what, LoopFunction)]
+    assert len(loops) == FORWARD[name]
+    assert len([x for x in recorded.lines if isinstance(x.what, LoopFunction)]) == 2 * len(loops)
+    np.testing.assert_array_equal(Replay(merged).run([X, U])[1], Replay(recorded).run([X, U])[1])
+    jitted = ad.jit(g, tier="optimised")
+    for x in (X, 0.7, X):
+        np.testing.assert_allclose(jitted(x, U), ad.jacrev(LOOPING[name])(x, U), rtol=1e-12)
+
+
+def test_loops_that_differ_are_not_merged():
+    def f(x, u):
+        first = ad.fori_loop(0, 9, lambda i, v: v * 0.9 + x, x)
+        other = ad.fori_loop(0, 9, lambda i, v: (v[0] * 0.9 + u[0], v[1] + v[0]), (x, x))
+        longer = ad.fori_loop(0, 10, lambda i, v: (v[0] * 0.9 + x, v[1] + v[0]), (x, x))
+        same = ad.fori_loop(0, 9, lambda i, v: (v[0] * 0.9 + x, v[1] + v[0]), (x, x))
+        return first, other, longer, same
+
+    recorded = record_program(f, signature(((X, U), {})), Options()).program
+    merged = share_steps(recorded)
+    assert sum(isinstance(line.what, LoopFunction) for line in merged.lines) == 3
+    found = Replay(merged).run([X, U])[1]
+    np.testing.assert_array_equal(found, Replay(recorded).run([X, U])[1])
+    np.testing.assert_allclose(found, flatten(f(X, U))[0], rtol=1e-14)
 
 
 def test_loops_of_numbers_are_entered_after_some_calls():

@@ -70,6 +70,18 @@ class LoopFunction:
         first = (*self.first[:at], *firsts, *self.first[at:])
         return replace(self, body=self.body._replace(outputs=outputs), rows=rows, first=first)
 
+    def returning(self, place: int) -> tuple[LoopFunction, int]:
+        """Return the loop with a line of each step among its results, and which of them it is."""
+        outputs, end = self.body.outputs, len(self.body.outputs) - self.exits
+        for index in range(self.carries, end):
+            if outputs[index] == place:
+                return self, index
+        line = self.body.lines[place]
+        body = self.body._replace(outputs=[*outputs[:end], Ref(place), *outputs[end:]])
+        first = np.zeros(line.shape, line.dtype)[()]
+        firsts = (*self.first[:end], first, *self.first[end:])
+        return replace(self, body=body, first=firsts), end
+
     def estimate(self) -> tuple[Any, ...]:
         """Return numbers with the shapes and dtypes of the results: those of the first step."""
         carries = self.first[: self.carries]

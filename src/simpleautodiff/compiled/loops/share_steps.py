@@ -16,6 +16,8 @@ import numpy as np
 from simpleautodiff.compiled.array.simplify import argument_key, without_dead
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import LoopFunction
+from simpleautodiff.compiled.loops.merge_loops import merge_loops
+from simpleautodiff.compiled.loops.number_lines import number_lines
 from simpleautodiff.compiled.loops.record_loop import find_needed_inputs, keep_inputs
 from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref, with_values
 
@@ -29,6 +31,7 @@ RECOMPUTED = {  # rows that are computed again rather than kept
 
 def share_steps(recorded: RecordedProgram) -> RecordedProgram:
     """Return a program whose loops compute in one step what several of them need of it."""
+    recorded = merge_loops(_drop_unread(without_dead(recorded)))
     loops: dict[int, _Loop] = {}
     for number, line in enumerate(recorded.lines):
         if isinstance(line.what, LoopFunction):
@@ -64,19 +67,10 @@ class _Loop:
 
     def add_result(self, place: int) -> _Added:
         """Return the result that has a row of a line of every step."""
-        function, end = self.function, self.results
-        outputs = function.body.outputs
-        for index in range(function.carries, end):
-            if outputs[index] == place:
-                return _Added(self.number, index)
-        line = function.body.lines[place]
-        body = function.body._replace(outputs=[*outputs[:end], Ref(place), *outputs[end:]])
-        first = np.zeros(line.shape, line.dtype)[()]
-        self.function = replace(
-            function, body=body, first=(*function.first[:end], first, *function.first[end:])
-        )
-        self.added += 1
-        return _Added(self.number, end)
+        before = self.results
+        self.function, index = self.function.returning(place)
+        self.added += self.results - before
+        return _Added(self.number, index)
 
     def read(self, columns: dict[int, Any]) -> None:
         """Read some lines of every step from columns instead of computing them."""
@@ -112,10 +106,10 @@ def _share(lines: list[Line], earlier: _Loop, later: _Loop) -> None:
     if not _take_same_steps(lines, earlier, later):
         return
     numbers: dict[Any, Ref] = {}
-    known = _number_lines(earlier.function, _key_inputs(earlier, earlier, {}, lines), numbers)
+    known = number_lines(earlier.function.body, _key_inputs(earlier, earlier, {}, lines), numbers)
     places = {number: place for place, number in enumerate(known)}
-    found = _number_lines(
-        later.function, _key_inputs(later, earlier, dict(enumerate(known)), lines), numbers
+    found = number_lines(
+        later.function.body, _key_inputs(later, earlier, dict(enumerate(known)), lines), numbers
     )
     body, columns = later.function.body, dict[int, Any]()
     room, seen = LOOPS.shared, set[int]()
@@ -171,19 +165,6 @@ def _find_index(operand: Any, loop: _Loop, lines: list[Line]) -> int | None:
         of, index = lines[operand].args
         return index if of == loop.number else None
     return None
-
-
-def _number_lines(function: LoopFunction, keys: list[Any], numbers: dict[Any, Ref]) -> list[Ref]:
-    """Return a number for each line of a step; equal lines have one, also in another loop."""
-    found: list[Ref] = []
-    for place, line in enumerate(function.body.lines):
-        if line.what is None:
-            key = keys[place]
-        else:
-            args, kwargs = with_values(line.args, found), with_values(line.kwargs, found)
-            key = line.what, argument_key(args), argument_key(kwargs)
-        found.append(key if type(key) is Ref else numbers.setdefault(key, Ref(len(numbers))))
-    return found
 
 
 def _is_costly(line: Line) -> bool:
