@@ -450,6 +450,24 @@ def test_a_loop_with_very_many_buffers_has_few_parameters(tmp_path):
     exports.compiled(tmp_path, [text])
 
 
+def test_every_guard_of_a_path_is_written_once_and_in_order(tmp_path):
+    def f(x):
+        y = np.sin(x)
+        first = 2.0 if np.sum(x) > 0 else 3.0
+        second = 5.0 if np.max(y) > 0.5 else 7.0
+        return first * second * y if np.min(x) < 0 else y
+
+    points = [np.array(point) for point in ([1.0, -0.5], [-1.0, 0.4], [0.1, 0.2], [1.0, -2.0])]
+    made = met(f, *[(point,) for point in points])
+    text = made.to_python("f")
+    assert text.count("if np.all(") + text.count("if not np.all(") >= 6
+    python = exports.imported(tmp_path, text)
+    for point in points:
+        close([python(point)], f(point), 1e-15)
+    with pytest.raises(ValueError, match="no path"):
+        python(np.array([2.0, 2.0]))
+
+
 def test_a_function_of_rows_takes_any_number_of_rows(tmp_path):
     def f(row, number):
         return row[0] * np.sin(row[1:]), number + row[0]

@@ -128,3 +128,14 @@ def test_small_products_are_loops():
     program = agree(lambda a, b: a @ b, draw((26, 22, 4, 4)), draw((22, 4, 4), 1))
     assert not uses(program, "BLAS")
     assert uses(program, "loop") == 1
+
+
+@pytest.mark.parametrize("precise", [False, True])
+def test_factors_are_summed_before_they_are_multiplied_unless_every_digit_counts(precise):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(30, 20)), rng.normal(size=20)
+    f = lambda a, b: np.einsum("ij,k->k", a, b)
+    made = ad.jit(f, precise=precise, tier="optimised")
+    np.testing.assert_allclose(made(a, b), np.sum(a) * b, rtol=1e-12)
+    assert ("mul sum over (20, 30, 20)" in made.explain()) == precise
+    assert ("loop: sum over (30, 20)" in made.explain()) == (not precise)

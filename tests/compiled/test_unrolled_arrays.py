@@ -58,6 +58,7 @@ PROGRAMS = {
     "chosen integers": (lambda n, x: np.where(x > 0, n, x), N, X),
     "chosen among integers": (lambda x, n: np.where(x > 0, n, 7), X, N),
     "compared": (lambda x, n, f: (x < n, n >= 2, f != 0.1, x == x, f <= 2), X, N, F),
+    "a number beside an array": (lambda a: (a < V, a >= V, a == V + 0.05, a != V), 0.3),
     "logical": (lambda x: np.logical_and(x > 0, ~(x > 1)) | (x < -1), X),
     "finite": (lambda x: (np.isfinite(x), np.isnan(x / x), np.isinf(1 / x)), X - X[0, 0]),
     "all and any": (lambda x: (np.all(x > -2), np.all(x > 0), np.any(x > 2), np.any(x > 3)), X),

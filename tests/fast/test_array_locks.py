@@ -100,3 +100,21 @@ def test_what_is_compared_comes_from_all_over_an_array(n):
         places = [np.flatnonzero(array == number)[0] for number in seen]
         assert min(n, 128) <= len(seen) <= 256
         assert np.all(np.diff(np.array([*places, n])) <= max(1, n // 128))
+
+
+def test_a_view_is_unlocked_only_when_its_base_is():
+    whole = np.arange(2.0 * LARGE)
+    view = whole[:LARGE]
+    seen = []
+
+    def f(x):
+        total = np.sum(x * whole)
+        inner = ad.grad(lambda y: np.sum(y * view))(np.ones(LARGE))
+        seen.append((whole.flags.writeable, view.flags.writeable))
+        return total + np.sum(x[:LARGE] * inner)
+
+    found = ad.grad(f)(np.ones(2 * LARGE))
+    np.testing.assert_array_equal(found, whole + np.where(whole < LARGE, whole, 0))
+    assert seen == [(False, False)]
+    assert whole.flags.writeable
+    assert view.flags.writeable

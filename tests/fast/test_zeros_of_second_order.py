@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.fast.calls import _restate
 from simpleautodiff.fast.fast_tape import is_root_row
 from simpleautodiff.rules.row import TABLE
 
@@ -48,3 +49,11 @@ def test_examples_of_a_batch_at_second_order(name):
 def test_roots_are_the_rows_whose_squares_are_smooth():
     names = ["sqrt", "abs", "hypot", "sin", "mul", "getitem", "maximum"]
     assert [name for name in names if is_root_row(TABLE[name])] == ["sqrt", "abs", "hypot"]
+
+
+def test_rows_through_which_roots_are_carried_are_not_restated_outside_of_jets():
+    for name in ("mul", "getitem", "sin", "neg"):
+        assert TABLE[name].restate is not None
+        assert _restate(TABLE[name]) is None
+    for name in ("sqrt", "abs", "hypot", "square", "power"):
+        assert _restate(TABLE[name]) is TABLE[name].restate is not None

@@ -92,8 +92,6 @@ class SmallSweep:
             if self._add_elements(primitive, arg, adjoint, values):
                 return ZERO
             return self._pull_of(primitive, rule, arg)(adjoint, *values)
-        if type(rule) is int:
-            return adjoint if rule == 1 else -adjoint
         slope = primitive.partial(k, node.value, tuple(values))
         return adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
 

@@ -21,7 +21,6 @@ from simpleautodiff.compiled.recording.trace_program import (
 )
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
 from simpleautodiff.compiled.scalar.lower_rows import (
-    LOWERED_PREDICATES,
     LOWERED_ROWS,
     can_lower,
     dtype_letter,
@@ -191,7 +190,7 @@ class _Unrolling:
 
     def _function(self, line: Line) -> Any:
         """Return the steps of a function without a derivative."""
-        if line.what in LOWERED_PREDICATES and can_lower(line.what, line.dtype):
+        if can_lower(line.what, line.dtype):
             found = [self.values[arg] for arg in line.args if type(arg) is Ref]
             dtypes = [self.flat.dtypes[int(np.ravel(x)[0])] for x in found if np.size(x)]
             args = [self._value(arg, _comparison_dtype(arg, dtypes)) for arg in line.args]
