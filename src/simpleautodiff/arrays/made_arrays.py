@@ -192,9 +192,26 @@ def is_finite(a: Any) -> Any:
     return np.all(np.isfinite(a))
 
 
+def _norm(x: Any, ord: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Do what np.linalg.norm does, which does not dispatch on its order."""
+    norm = FUNCTIONS[np.linalg.norm] if has_node([ord]) else np.linalg.norm
+    return norm(x, ord, *args, **kwargs)
+
+
+def _vector_norm(x: Any, /, *, ord: Any = 2, **kwargs: Any) -> Any:
+    """Do what np.linalg.vector_norm does."""
+    norm = FUNCTIONS[np.linalg.vector_norm] if has_node([ord]) else np.linalg.vector_norm
+    return norm(x, ord=ord, **kwargs)
+
+
 _BY_ROWS = {"C", "C_CONTIGUOUS", "CONTIGUOUS"}  # what np.require may be asked for
 _BY_COLUMNS = {"F", "F_CONTIGUOUS", "FORTRAN"}
-_UNDISPATCHED = {np.require: _require, np.asarray_chkfinite: _require_finite}
+_UNDISPATCHED = {
+    np.require: _require,
+    np.asarray_chkfinite: _require_finite,
+    np.linalg.norm: _norm,
+    np.linalg.vector_norm: _vector_norm,
+}
 
 
 @cache
