@@ -569,7 +569,5 @@ def test_single_elements_of_a_flat_view_of_a_new_array():
     np.testing.assert_array_equal(ad.jvp(f, (x,), (np.ones(2),))[1], [[6.0, 0.0], [0.0, 1.0]])
     np.testing.assert_array_equal(ad.vmap(f)(x[None])[0], [[9.0, 0.0], [0.0, 5.0]])
     plain = np.zeros(2)
-    with pytest.raises(
-        ad.LostDerivativeError, match=r"y\.flat\[0\] = x writes to an array that is"
-    ):
+    with pytest.raises(ad.LostDerivativeError, match=r"y\.flat\[0\] = x writes to an array made"):
         ad.grad(lambda x: plain.flat.__setitem__(0, x))(2.0)
