@@ -5,7 +5,10 @@ import math
 import mpmath
 import numpy as np
 import pytest
+import scipy.linalg
+import scipy.signal
 import scipy.stats as st
+from scipy.spatial import distance
 
 import simpleautodiff as ad
 
@@ -176,3 +179,48 @@ def test_powers_of_data(f, reference, shift, power):
 def test_fitting_a_power_is_refused():
     with pytest.raises(ad.LostDerivativeError, match="solve_minimum"):
         ad.grad(lambda x: st.yeojohnson(x)[0].sum())(np.array([0.6, 1.7, 0.9]))
+
+
+SIZES = np.array([0.5, 1.2, 2.3])
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, 3.0])
+@pytest.mark.parametrize(
+    "norm",
+    [
+        lambda x, p: np.linalg.norm(x, p),
+        lambda x, p: np.linalg.norm(np.stack([x, -x]), ord=p, axis=1)[1],
+        lambda x, p: np.linalg.vector_norm(x, ord=p),
+        lambda x, p: scipy.linalg.norm(x, p),
+        lambda x, p: distance.minkowski(2.0 * x, x, p),
+        lambda x, p: distance.cdist(2.0 * x[None], x[None], "minkowski", p=p)[0, 0],
+    ],
+)
+def test_the_slope_of_a_norm_in_its_order(norm, order):
+    """Of (Σ xᵖ)^(1/p), whose logarithm is differentiated by hand."""
+    powers = SIZES**order
+    total = powers.sum()
+    by_hand = (
+        (powers @ np.log(SIZES) / total - np.log(total) / order) / order * total ** (1 / order)
+    )
+    in_order = lambda p: norm(SIZES, p)
+    in_both = ad.grad(lambda x, p: norm(x, p), (0, 1))(SIZES, order)
+    assert ad.grad(in_order)(order) == pytest.approx(by_hand, rel=1e-13)
+    assert ad.jvp(in_order, (order,), (1.0,))[1] == pytest.approx(by_hand, rel=1e-13)
+    assert ad.vmap(ad.grad(in_order))(np.array([order]))[0] == pytest.approx(by_hand, rel=1e-13)
+    assert in_both[1] == pytest.approx(by_hand, rel=1e-13)
+    slopes = SIZES ** (order - 1) * total ** (1 / order - 1)
+    np.testing.assert_allclose(in_both[0], slopes, rtol=1e-13)
+
+
+def test_parameters_that_are_plain_numbers():
+    with pytest.raises(ad.LostDerivativeError, match="another formula at this value"):
+        ad.grad(lambda k: st.power_divergence(SIZES, lambda_=k).statistic)(1.0)
+    with pytest.raises(ad.RuleError, match="the order of a norm of matrices is a plain number"):
+        ad.grad(lambda p: np.linalg.norm(p * np.eye(2), p))(2.0)
+
+
+def test_the_spacing_of_a_smoothed_derivative():
+    x = np.arange(7.0) ** 2
+    f = lambda delta: scipy.signal.savgol_filter(x, 5, 2, deriv=1, delta=delta)
+    np.testing.assert_allclose(ad.jacobian(f)(0.5), -f(0.5) / 0.5, rtol=1e-12, atol=1e-12)

@@ -34,16 +34,14 @@ import numpy as np
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, scipy_caller
 from simpleautodiff.arrays.patch_scipy import PATCHED, PENDING, has_node, patch_scipy
 from simpleautodiff.arrays.random_draws import stand_in_for, stand_ins_for_random
-from simpleautodiff.arrays.registry import FUNCTIONS, decide
-from simpleautodiff.arrays.shaping import add_axes, lay_out
+from simpleautodiff.arrays.registry import FUNCTIONS
+from simpleautodiff.arrays.undispatched import UNDISPATCHED, convert
 from simpleautodiff.arrays.writes.versions import MAKING, as_made
-from simpleautodiff.core.level import Traced, Written, take_current
+from simpleautodiff.core.level import Traced, Written
 from simpleautodiff.errors import (
     AutodiffError,
     DomainError,
-    InputError,
     LostDerivativeError,
-    cite_line,
     find_scipy_frames,
     is_user_frame,
 )
@@ -59,6 +57,7 @@ _MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1
 _IN_ORDER = {np.ascontiguousarray: "C", np.asfortranarray: "F"}  # they return at least one axis
 _IGNORED = {"copy", "subok", "device", "like"}
 _COMPATIBLE = "array_api_compat.numpy"  # a module of SciPy that wraps NumPy's functions
+_COMPILED_PYTHON = {"scipy.interpolate._interpnd"}  # compiled, but of objects of Python
 _OWN = ("numpy", "simpleautodiff")  # nothing is replaced in their code
 
 
@@ -72,7 +71,7 @@ class Replacement:
         """Call NumPy's function; in code that is run once more, join lists and wrap results."""
         if not MAKING.get() or _takes_plain_arrays(sys._getframe(1).f_globals.get("__name__")):
             return self.function(*args, **kwargs)
-        result = _call(_UNDISPATCHED.get(self.function, self.function), args, kwargs)
+        result = _call(UNDISPATCHED.get(self.function, self.function), args, kwargs)
         return as_made(result, args) if type(result) is np.ndarray else result
 
     def __getattr__(self, name: str) -> Any:
@@ -126,7 +125,7 @@ def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             given |= {"order": _IN_ORDER[function], "ndmin": 1}
         if function in _LIKE and kwargs.get("copy", True):
             return FUNCTIONS[function](*args, **given)
-        return _convert(*args, **given)
+        return convert(*args, **given)
     try:
         return function(*args, **kwargs)
     except (LostDerivativeError, TypeError, ValueError):
@@ -145,17 +144,6 @@ def _join_numbers(numbers: Any, dtype: Any, count: int = -1, **_: Any) -> Any:
     return np.fromiter(numbers, dtype, count)
 
 
-def _convert(a: Any, dtype: Any = None, order: Any = None, ndmin: int = 0) -> Any:
-    """Return a node, or a list of them, as an array: itself if it is one already."""
-    if not isinstance(a, (Traced, Written)):
-        return FUNCTIONS[np.array](a, dtype, ndmin, order)
-    node: Any = a
-    node = node if dtype is None else node.astype(dtype, copy=False)
-    now = take_current(node)
-    converted = add_axes(lay_out(now, order), ndmin)
-    return node if converted is now else converted
-
-
 def _is_list_of_nodes(arg: Any) -> bool:
     return isinstance(arg, (list, tuple, deque)) and has_node(arg)
 
@@ -166,35 +154,6 @@ def _join_each(arrays: Any) -> Any:
 
 def _join(arg: Any) -> Any:
     return FUNCTIONS[np.asarray](list(arg)) if _is_list_of_nodes(arg) else arg
-
-
-def _require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
-    """Do what np.require does."""
-    if not has_node([a]):
-        return np.require(a, dtype, requirements, like=like)
-    asked = {str(each).upper() for each in requirements or ()}
-    by_rows, by_columns = asked & _BY_ROWS, asked & _BY_COLUMNS
-    return _convert(a, dtype, "C" if by_rows else "F" if by_columns else None)
-
-
-def _require_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
-    """Do what np.asarray_chkfinite does."""
-    if not has_node([a]):
-        return np.asarray_chkfinite(a, dtype, order)
-    array = _convert(a, dtype, order)
-    if not decide(is_finite, take_current(array)):
-        raise InputError(f"np.asarray_chkfinite: the array has infs or nans{cite_line()}")
-    return array
-
-
-def is_finite(a: Any) -> Any:
-    """Tell whether all elements of an array are finite."""
-    return np.all(np.isfinite(a))
-
-
-_BY_ROWS = {"C", "C_CONTIGUOUS", "CONTIGUOUS"}  # what np.require may be asked for
-_BY_COLUMNS = {"F", "F_CONTIGUOUS", "FORTRAN"}
-_UNDISPATCHED = {np.require: _require, np.asarray_chkfinite: _require_finite}
 
 
 @cache
@@ -396,11 +355,11 @@ def _find_modules(traceback: TracebackType | None, known: list[Namespace]) -> li
 
 
 def _is_replaceable(namespace: Namespace) -> bool:
-    """Tell whether functions may be replaced in a module: compiled code would read no arrays."""
+    """Tell whether functions may be replaced in a module: most compiled code reads their memory."""
+    name = namespace.get("__name__")
     loader = getattr(namespace.get("__spec__"), "loader", None)
-    return not isinstance(loader, ExtensionFileLoader) and not _is_library(
-        namespace.get("__name__")
-    )
+    compiled = isinstance(loader, ExtensionFileLoader) and name not in _COMPILED_PYTHON
+    return not compiled and not _is_library(name)
 
 
 def _find_numpy_users(namespaces: list[Namespace], seen: set[int]) -> list[Namespace]:

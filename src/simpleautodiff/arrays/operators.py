@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.core.level import Traced, to_plain
+from simpleautodiff.errors import LostDerivativeError, cite_line
 from simpleautodiff.rules.decisions import note_answer
 from simpleautodiff.rules.row import UFUNCS
 from simpleautodiff.rules.scalar import arithmetic, piecewise
@@ -62,9 +65,26 @@ def _make_comparison(compare: Callable[[Any, Any], Any], sign: str) -> Callable[
             while isinstance(x, Traced) and not x.opaque:
                 answer = x.level.answered(answer, sign, self, other)
                 x = x.value
+        if sign == "==" and (answer is True or answer is np.True_):
+            _refuse_special_case(sys._getframe(1))
         return answer
 
     return comparison
+
+
+# Functions of libraries that take another formula at special values of a parameter.
+_SPECIAL_CASES = {("numpy.linalg", "norm"), ("scipy.stats", "_power_divergence")}
+
+
+def _refuse_special_case(frame: FrameType) -> None:
+    """Raise an error if such a function asks whether its parameter has a special value."""
+    module = ".".join(str(frame.f_globals.get("__name__")).split(".")[:2])
+    if (module, frame.f_code.co_name) in _SPECIAL_CASES:
+        raise LostDerivativeError(
+            f"{module}.{frame.f_code.co_name.strip('_')} takes another formula at this value of a "
+            "parameter, without its derivative. Pass a plain number (node.value is one)"
+            f"{cite_line()}"
+        )
 
 
 def _make_predicate(ufunc: Callable[[Any], Any]) -> Callable[[Any], Any]:

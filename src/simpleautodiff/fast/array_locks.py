@@ -110,7 +110,7 @@ def after_fork() -> None:
 
 def _unlock_free() -> None:
     """Unlock the arrays that no derivative holds."""
-    held = set().union(*[locks.held for locks in _holders])
+    held = set().union(*[locks.held for locks in list(_holders)])  # other threads change it
     free = [array for key, array in _locked.items() if key not in held]
     for array in sorted(free, key=_depth):
         if array.base is None or all([x.flags.writeable for x in _with_bases(array)[1:]]):

@@ -16,7 +16,7 @@ from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import FUNCTIONS, as_array, can_decide, implements, is_batch
 from simpleautodiff.arrays.shaping import moveaxis, swapaxes
 from simpleautodiff.arrays.ufuncs import vecdot
-from simpleautodiff.core.level import to_plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array.decompositions import log_det
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -206,6 +206,12 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     axes = axes_of(x, axis)
     if axis is not None and len(axes) > 2:
         raise InputError(f"np.linalg.norm takes one axis or two, not {axis}{cite_line()}")
+    if isinstance(ord, Traced) and len(axes) != 1:
+        raise RuleError(
+            "the order of a norm of matrices is a plain number; node.value is one" + cite_line()
+        )
+    if isinstance(ord, Traced):
+        return vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
     if ord is None or (ord in (2, "f", "fro") and len(axes) == (1 if ord == 2 else 2)):
         return _length(x, axis, keepdims) if axis is not None or keepdims else _length_of_all(x)
     if len(axes) == 1:
@@ -218,6 +224,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 @implements(np.linalg.vector_norm)
 def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """Return a norm of vectors, which may lie along several axes."""
+    if isinstance(ord, Traced):
+        return _root_of_powers(np.abs(x) ** ord, axis, keepdims, ord)
     if ord == 2:
         return _length(x, axis, keepdims)
     size = np.abs(x)
@@ -230,10 +238,15 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) 
     if ord == 0:  # a count, which jumps where an element is 0; NumPy counts nan, too
         nan = np.isnan(to_plain(size))
         return sum_over(sign(where_row(nan, 1.0, size)), axis, keepdims)
-    total = sum_over(size if ord == 1 else size**ord, axis, keepdims)
     if ord == 1:
-        return total
-    zero = to_plain(total) == (0 if ord > 0 else np.inf)
+        return sum_over(size, axis, keepdims)
+    return _root_of_powers(size**ord, axis, keepdims, ord)
+
+
+def _root_of_powers(powers: Any, axis: Any, keepdims: bool, ord: Any) -> Any:
+    """Return a norm of finite order from the powers of sizes; where it is 0, so is its slope."""
+    total = sum_over(powers, axis, keepdims)
+    zero = to_plain(total) == np.where(to_plain(ord) > 0, 0.0, np.inf)
     return where_row(zero, 0.0, where_row(zero, 1.0, total) ** (1 / ord))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import SCIPY
+from simpleautodiff.arrays.numpy.numpy_linalg import norm
 from simpleautodiff.arrays.registry import Function, implements_scipy, to_dtype
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import RuleError, cite_line
@@ -29,7 +30,7 @@ def _apply_weights(x: Any, w: Any) -> Any:
 def _minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
     """Return the p-norm of the difference; at 0 its derivative is that of np.linalg.norm."""
     scale = 1.0 if w is None else _floats(w) ** (1 / p)
-    return np.linalg.norm((u - v) * scale, ord=p, axis=-1)
+    return norm((u - v) * scale, ord=p, axis=-1)
 
 
 def _sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
-from simpleautodiff.arrays.registry import Function, implements_scipy, is_batch
+from simpleautodiff.arrays.registry import FUNCTIONS, Function, implements_scipy, is_batch
 from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.errors import InputError, RuleError, cite_line
 from simpleautodiff.rules.array import matrix_equations as equations, matrix_functions as matrices
@@ -84,7 +84,7 @@ def norm(
     a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
 ) -> Any:
     """Return a norm of vectors or matrices."""
-    return np.linalg.norm(a, ord, axis, keepdims)
+    return FUNCTIONS[np.linalg.norm](a, ord, axis, keepdims)
 
 
 @implements_scipy("linalg.pinv")

@@ -235,8 +235,9 @@ def savgol_filter(
     mode: str = "interp",
 ) -> Any:
     """Smooth by polynomials fitted to a moving window along an axis."""
-    given = (window_length, polyorder, deriv, delta, 0, mode)
-    return _apply_by_matrix(lambda one: scipy_signal("savgol_filter")(one, *given), x, axis)
+    given = (window_length, polyorder, deriv, 1.0, 0, mode)
+    smooth = _apply_by_matrix(lambda one: scipy_signal("savgol_filter")(one, *given), x, axis)
+    return smooth / delta**deriv
 
 
 @implements_scipy("signal.filtfilt")

@@ -1,0 +1,70 @@
+"""Functions of NumPy that do not dispatch on nodes: what replaces them in code that runs again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.patch_scipy import has_node
+from simpleautodiff.arrays.registry import FUNCTIONS, decide
+from simpleautodiff.arrays.shaping import add_axes, lay_out
+from simpleautodiff.core.level import Traced, Written, take_current
+from simpleautodiff.errors import InputError, cite_line
+
+
+def convert(a: Any, dtype: Any = None, order: Any = None, ndmin: int = 0) -> Any:
+    """Return a node, or a list of them, as an array: itself if it is one already."""
+    if not isinstance(a, (Traced, Written)):
+        return FUNCTIONS[np.array](a, dtype, ndmin, order)
+    node: Any = a
+    node = node if dtype is None else node.astype(dtype, copy=False)
+    now = take_current(node)
+    converted = add_axes(lay_out(now, order), ndmin)
+    return node if converted is now else converted
+
+
+def _require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    """Do what np.require does."""
+    if not has_node([a]):
+        return np.require(a, dtype, requirements, like=like)
+    asked = {str(each).upper() for each in requirements or ()}
+    by_rows, by_columns = asked & _BY_ROWS, asked & _BY_COLUMNS
+    return convert(a, dtype, "C" if by_rows else "F" if by_columns else None)
+
+
+def _require_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """Do what np.asarray_chkfinite does."""
+    if not has_node([a]):
+        return np.asarray_chkfinite(a, dtype, order)
+    array = convert(a, dtype, order)
+    if not decide(is_finite, take_current(array)):
+        raise InputError(f"np.asarray_chkfinite: the array has infs or nans{cite_line()}")
+    return array
+
+
+def is_finite(a: Any) -> Any:
+    """Tell whether all elements of an array are finite."""
+    return np.all(np.isfinite(a))
+
+
+def _norm(x: Any, ord: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Do what np.linalg.norm does, which does not dispatch on its order."""
+    norm = FUNCTIONS[np.linalg.norm] if has_node([ord]) else np.linalg.norm
+    return norm(x, ord, *args, **kwargs)
+
+
+def _vector_norm(x: Any, /, *, ord: Any = 2, **kwargs: Any) -> Any:
+    """Do what np.linalg.vector_norm does."""
+    norm = FUNCTIONS[np.linalg.vector_norm] if has_node([ord]) else np.linalg.vector_norm
+    return norm(x, ord=ord, **kwargs)
+
+
+_BY_ROWS = {"C", "C_CONTIGUOUS", "CONTIGUOUS"}  # what np.require may be asked for
+_BY_COLUMNS = {"F", "F_CONTIGUOUS", "FORTRAN"}
+UNDISPATCHED = {
+    np.require: _require,
+    np.asarray_chkfinite: _require_finite,
+    np.linalg.norm: _norm,
+    np.linalg.vector_norm: _vector_norm,
+}
