@@ -101,9 +101,8 @@ def test_a_precision_set_inside_the_function_is_over_in_reverse_mode():
 def test_a_single_element_is_no_view():
     def f(x):
         y = x * 1.0
-        element, product = y[0, ...], np.einsum("i->i", y)
+        element = y[0, ...]
         element += 10.0
-        product[1] = 7.0
         return y @ WEIGHTS
 
     assert ad.value_and_grad(f)(np.ones(3))[0] == 111.0
