@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.core.engine import engine
 
 TIERS = ["numpy", "tape", "cheap", "optimised"]
 CHOICES = {  # of each a number where sqrt has an infinite slope, and the choice none
@@ -107,10 +108,9 @@ def test_long_programs_leave_structural_zeros_to_another_path(tier, steps):
             np.testing.assert_allclose(compiled(x), expected, rtol=1e-12)
     lines = [len(path.recorded.lines) for one in compiled.function.known.values()
              for path in one.paths()]  # fmt: skip
-    assert len(lines) == (1 if steps == 3 else 2)  # a short one has masks at all numbers
-    assert len(set(lines)) == len(lines)
-    decides = "in a sweep of the derivative" in compiled.explain()
-    assert decides == (steps == 100)
+    guarded = steps == 100 and engine.wrap is not None  # others have masks at all numbers
+    assert len(lines) == len(set(lines)) == 1 + guarded
+    assert guarded == ("in a sweep of the derivative" in compiled.explain())
 
 
 @pytest.mark.filterwarnings("ignore::simpleautodiff.errors.DomainWarning")
@@ -128,4 +128,5 @@ def test_gradients_that_are_not_finite_are_what_they_are(first):
         for x, y in [points[first], *points, *points]:
             for found, expected in zip(compiled(x, y), ad.grad(f, (0, 1))(x, y), strict=True):
                 np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert "in a sweep of the derivative" in compiled.explain()
+    if engine.wrap is not None:  # the fast engine
+        assert "in a sweep of the derivative" in compiled.explain()
