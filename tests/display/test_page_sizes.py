@@ -99,6 +99,26 @@ def test_in_forced_colours_only_the_chosen_tab_is_underlined(tab, tmp_path):
     assert chosen != [paper]
 
 
+@pytest.mark.parametrize(("width", "height"), SCREENS)
+def test_what_the_order_says_of_predictions_is_not_cut(tab, tmp_path, width, height):
+    tab.set_viewport_size({"width": width, "height": height})
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    phase(tab, "order")
+    tab.keyboard.press("p")
+    said = tab.locator(".predict :text('no number is computed')")
+    assert said.evaluate("part => part.scrollWidth <= part.clientWidth")
+
+
+def test_in_forced_colours_the_row_of_a_node_that_is_pointed_at_is_told_from_others(tab, tmp_path):
+    tab.emulate_media(forced_colors="active")
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    tab.keyboard.press("End")
+    tab.locator("g.node").nth(2).hover()
+    styles = "rows => rows.map((row) => getComputedStyle(row).outlineStyle)"
+    assert tab.eval_on_selector_all("tr.lit-node:not(.current)", styles) == ["dotted"]
+    assert set(tab.eval_on_selector_all("tbody tr:not(.lit-node, .current)", styles)) == {"none"}
+
+
 @pytest.mark.parametrize("forced", ["none", "active"])
 def test_a_focused_node_has_a_ring_that_others_have_not(tab, tmp_path, forced):
     tab.emulate_media(forced_colors=forced, reduced_motion="reduce")
