@@ -1,11 +1,14 @@
 """The progress bar: what is going on, how many rows of how many, and what is not known."""
 
+import io
 import re
+import sys
+import time
 
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.cli import rendering
+from simpleautodiff.cli import progress as bars, rendering
 from simpleautodiff.cli.problem import read_problem
 from simpleautodiff.cli.progress import Progress, Share
 from simpleautodiff.display.tables.watched_rows import watch_rows
@@ -92,3 +95,26 @@ def test_operations_are_counted_also_after_the_function_has_run():
 
     ad.trace(progress.watch(f), 2.0)
     assert progress.line(3.0) == "recording  10 operations  3 s"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("kind", "drawn"), [("xterm", True), ("dumb", False)])
+def test_a_bar_is_drawn_where_a_line_can_be_redrawn_and_is_no_wider(monkeypatch, kind, drawn):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(bars, "SILENT_SECONDS", 0.0)
+    monkeypatch.setenv("TERM", kind)
+    monkeypatch.setenv("COLUMNS", "40")
+    with Progress("explaining", 5) as progress:
+        for _ in progress.go_through(range(2), "forward sweep"):
+            until = time.monotonic() + 5
+            while drawn and "forward sweep" not in screen.getvalue() and time.monotonic() < until:
+                time.sleep(0.01)
+    lines = screen.getvalue().split("\r\x1b[K")
+    assert ("explaining 1/5: forward sweep" in screen.getvalue()) is drawn
+    assert max(map(len, lines)) < 40
+    assert lines[-1] == ""  # nothing is left of it

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from browsing import open_page, phase
+from simpleautodiff.cli import main
 
 pytestmark = pytest.mark.browser
 
@@ -187,3 +188,24 @@ def test_on_paper_a_small_table_stays_in_one_column(tab, tmp_path):
         "all => all.map((table) => [...table.rows].map((row) => row.getBoundingClientRect().left))",
     ):
         assert len(set(lefts)) == 1
+
+
+@pytest.mark.parametrize("unfolded", [False, True])
+def test_a_graph_that_could_not_be_read_on_paper_is_not_printed(tab, tmp_path, unfolded):
+    open_page(tab, tmp_path, repeat, 0.7, 1.3)
+    if unfolded:
+        tab.click("text=Unfold all")
+    tab.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
+    tab.emulate_media(media="print")
+    assert tab.locator(".canvas svg").is_visible() is not unfolded
+    assert tab.locator("text=too large for paper").is_visible() is unfolded
+
+
+def test_the_values_of_an_explanation_fit_a_phone(tab, tmp_path):
+    page = tmp_path / "page.html"
+    assert main(["explain", FORMULA, "x1=2", "x2=5", "--output", str(page)]) == 0
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.goto(page.as_uri())
+    assert boxes(tab, "table")[0][2] <= 390
+    sizes = "all => all.map((part) => parseFloat(getComputedStyle(part).fontSize))"
+    assert min(tab.eval_on_selector_all("th, td, sub", sizes)) >= 11

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import threading
@@ -62,7 +63,8 @@ class Progress:
         self._recorded = 0  # operations of a recording that has run
         self._start = time.perf_counter()
         self._stop = threading.Event()
-        self._shown = sys.stderr is not None and sys.stderr.isatty()
+        terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._shown = terminal and os.environ.get("TERM") != "dumb"  # which cannot redraw a line
         self._thread = threading.Thread(target=self._draw, daemon=True)
 
     def line(self, seconds: float) -> str:

@@ -63,7 +63,13 @@ th, td {{ padding: 0.15rem 1.2rem 0.15rem 0; text-align: left; white-space: nowr
 th {{ font-weight: normal; }}
 thead th {{ font-size: 0.85rem; opacity: 0.7; }}
 tbody {{ border-top: 1px solid; }}
-figure {{ margin: 0; }}
+figure {{ margin: 0; break-inside: avoid; }}
+tr, p {{ break-inside: avoid; }}
+h2, caption {{ break-after: avoid; }}
+@media (max-width: 600px) {{
+  table {{ font-size: 0.85rem; }}
+  th, td {{ padding-right: 0.5rem; }}
+}}
 </style>
 <h1>{title}</h1>
 {body}
