@@ -340,6 +340,9 @@ def test_a_strict_command_refuses_what_is_outside_a_domain(command, capsys):
         (["source", "x*y", "x=1"], "no value for y"),
         (["step", "x*y", "x=1"], "no value for y"),
         (["check", "x*y", "x=1"], "no value for y"),
+        (["grad", "x*y", "x=2,y=3"], "put spaces between values: x=2 y=3"),
+        (["grad", "x*y", "x=2; y=3"], "put spaces between values: x=2 y=3"),
+        (["grad", "x*y", "2", "3"], "a value is given as name=number"),
     ],
     ids=lambda v: str(v)[:30],
 )
@@ -355,6 +358,7 @@ def test_bad_input_gives_one_message_and_exit_code_2(arguments, message, capsys)
     ("arguments", "message"),
     [
         (["gard", "x**2", "x=3"], "there is no command 'gard'; did you mean grad?"),
+        (["frobnicate", "x**2", "x=3"], "there is no command 'frobnicate'\nsee simpleautodiff"),
         (["x", "x=1", "--fromat", "json"], "did you mean --format?"),
         (["grad", "x", "x=1", "--format", "svg"], "invalid choice: 'svg'"),
         (

@@ -27,6 +27,7 @@ from simpleautodiff.cli.progress import Progress, show_progress
 from simpleautodiff.cli.site.build import write_site
 from simpleautodiff.compiled.native import disk_cache as cache
 from simpleautodiff.display.notation.missing import write_missing
+from simpleautodiff.display.tables.watched_rows import watch_rows
 from simpleautodiff.errors import CheckError, ConstantError, FormulaError
 from simpleautodiff.program.check_grad import Check, check_grad
 from simpleautodiff.program.written_numbers import use_digits
@@ -66,14 +67,15 @@ def _write(options: argparse.Namespace, text: str) -> None:
 
 def _explain(options: argparse.Namespace) -> None:
     shown = _record(options)
-    with Progress("explaining", rendering.count_parts(shown)) as progress:
+    parts = rendering.count_parts(shown)
+    with Progress("explaining", parts) as progress, watch_rows(progress.go_through):
         text = rendering.explanation(shown, options.format, progress.step)
     _write(options, text)
 
 
 def _table(options: argparse.Namespace) -> None:
     shown = _record(options)
-    with Progress("sweeping"):
+    with Progress("table") as progress, watch_rows(progress.go_through):
         text = rendering.table(shown, options.format)
     _write(options, text)
 

@@ -214,7 +214,8 @@ def make_parser(name: str) -> argparse.ArgumentParser:
     for option in command.options:
         parser.add_argument(f"--{option}", **_OPTIONS[option])
     if command.formats:
-        text = f"{', '.join(command.formats)}; text, or as the name of --output ends"
+        default = f"if not given, as the name of --output ends, or {command.formats[0]}"
+        text = f"{', '.join(command.formats)}; {default}"
         parser.add_argument("--format", choices=command.formats, metavar="FORMAT", help=text)
     if command.formats or name == "explore":
         parser.add_argument("--output", metavar="FILE", help="write to this file")
@@ -233,10 +234,15 @@ def _port(text: str) -> int:
     return int(text)
 
 
+WRT = "with respect to this variable; grad takes several: x,y"
+ORDERS = f"order of the derivative: 1 if not given, 2 for second derivatives, at most {MAX_ORDER}"
+PORT = "port of the server on this machine; 8000 if not given"
+NAMES = "what your engine calls them: node=Scalar,backward=run"
+
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "wrt": {"metavar": "NAME", "help": "with respect to this variable; for grad, some: x,y"},
+    "wrt": {"metavar": "NAME", "help": WRT},
     "mode": {"choices": MODES, "metavar": "MODE", "help": "the sweep: forward or reverse"},
-    "order": {"type": _order, "default": 1, "metavar": "N", "help": "second derivatives: 2"},
+    "order": {"type": _order, "default": 1, "metavar": "N", "help": ORDERS},
     "digits": {"type": int, "metavar": "N", "help": "decimals of results: 3 if not given"},
     "show": {"choices": SHOWS, "metavar": "WHAT", "help": f"in the graph: {', '.join(SHOWS)}"},
     "unfold": {"action": "store_true", "help": "every step of a long program, none folded"},
@@ -249,21 +255,21 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "type": int,
         "default": 0,
         "metavar": "N",
-        "help": "the same number, the same programs and blanks",
+        "help": "for random choices: the same number gives the same programs and blanks",
     },
     "shape": {
         "default": "",
         "choices": ENGINE_SHAPES,
         "metavar": "SHAPE",
-        "help": ", ".join(ENGINE_SHAPES),
+        "help": f"the kind of engine, if it is not found: {', '.join(ENGINE_SHAPES)}",
     },
-    "names": {"default": "", "metavar": "NAMES", "help": "node=Scalar,backward=run"},
+    "names": {"default": "", "metavar": "NAMES", "help": NAMES},
     "needs": {
         "default": "add,mul",
         "metavar": "OPERATIONS",
         "help": "what an engine must have to pass; add,mul if not given",
     },
-    "port": {"type": _port, "default": 8000, "metavar": "N", "help": "8000 if not given"},
+    "port": {"type": _port, "default": 8000, "metavar": "N", "help": PORT},
 }
 
 
@@ -281,9 +287,10 @@ def _check_misspelt(parser: argparse.ArgumentParser, words: Sequence[str]) -> No
     plain = [word for word in words if not word.startswith("-")]
     if len(plain) > 1 and plain[0].isidentifier() and "=" not in plain[1]:
         near = _suggest_command(plain[0])
-        if near:
+        if near or (len(plain[0]) > 2 and not plain[1][0].isdigit()):
             parser.prog = "simpleautodiff"
-            parser.error(f"there is no command {plain[0]!r}; did you mean {near}?")
+            hint = f"; did you mean {near}?" if near else ""
+            parser.error(f"there is no command {plain[0]!r}{hint}")
 
 
 def _fill(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:

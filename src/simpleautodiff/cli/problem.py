@@ -254,6 +254,9 @@ def _value(name: str, text: str) -> Any:
         pass
     comma = re.fullmatch(r"([-+]?\d*),(\d+)", text)
     hint = f"; the decimal point is a dot: {name}={comma[1]}.{comma[2]}" if comma else ""
+    if re.search(r"[,;]\s*\w+\s*=", text):
+        parts = re.sub(r"\s*[,;]\s*", " ", text)
+        hint = f"; put spaces between values: {name}={parts}"[:120]
     raise FormulaError(f"the value of {name} is {text[:40]!r}, which is not a number{hint}")
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from dataclasses import dataclass
 from functools import wraps
 from types import TracebackType
 from typing import Any, TypeVar
@@ -15,7 +18,30 @@ from simpleautodiff.values.pytree import flatten
 
 T = TypeVar("T")
 SILENT_SECONDS = 0.5  # seconds before the bar is drawn
-WIDTH = 30
+WIDTH = 20  # of a full bar
+
+
+@dataclass(slots=True)
+class Share:
+    """How many items of so many are done; `total` is 0 if it is not known.
+
+    Examples
+    --------
+    >>> Share("counting", 2000, 1500).draw()
+    'counting  ███████████████      1,500/2,000  75%'
+    """
+
+    what: str
+    total: int = 0
+    done: int = 0
+
+    def draw(self) -> str:
+        """Draw a bar, with the count and the percentage; only the words if there is no share."""
+        if self.total < 2:
+            return self.what
+        bar = f"{'█' * (WIDTH * self.done // self.total):{WIDTH}}"
+        percent = 100 * self.done // self.total
+        return f"{self.what}  {bar} {self.done:,}/{self.total:,}  {percent}%"
 
 
 class Progress:
@@ -26,28 +52,55 @@ class Progress:
     >>> with Progress("counting", 2) as progress:
     ...     progress.step()
     >>> progress.line(3.2)
-    'counting  ███████████████               1/2  3 s'
+    'counting  ██████████           1/2  50%  3 s'
     """
 
     def __init__(self, what: str, total: int = 0) -> None:
-        self.what, self.total, self.done = what, total, 0
-        self.operations: Sized = ()  # of a recording so far
+        self.whole = Share(what, total)
+        self.part: Share | None = None  # what is gone through now
+        self._tape: Sized = ()  # of a recording: its inputs and operations
+        self._inputs = 0
+        self._recorded = 0  # operations of a recording that has run
         self._start = time.perf_counter()
         self._stop = threading.Event()
-        self._shown = sys.stderr is not None and sys.stderr.isatty()
+        terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._shown = terminal and os.environ.get("TERM") != "dumb"  # which cannot redraw a line
         self._thread = threading.Thread(target=self._draw, daemon=True)
 
     def line(self, seconds: float) -> str:
         """Write the bar; if the total is not known, the operations so far and the time."""
-        if not self.total:
-            count = f"  {len(self.operations):,} operations" if self.operations else ""
-            return f"{self.what}{count}  {seconds:.0f} s"
-        filled = "█" * (WIDTH * self.done // self.total)
-        return f"{self.what}  {filled:{WIDTH - 1}} {self.done}/{self.total}  {seconds:.0f} s"
+        whole, part = self.whole, self.part
+        if part is None:
+            operations = self._recorded or max(len(self._tape) - self._inputs, 0)
+            count = f"  {operations:,} operations" if operations else ""
+            return f"{whole.draw()}{count}  {seconds:.0f} s"
+        place = f" {whole.done + 1}/{whole.total}" if whole.total else ""
+        return f"{whole.what}{place}: {part.draw()}  {seconds:.0f} s"
 
     def step(self) -> None:
         """Count one more item as done."""
-        self.done += 1
+        self.whole.done += 1
+
+    def go_through(self, items: Sequence[T], what: str) -> Iterator[T]:
+        """Return the items of one part one after the other, and show how many are done.
+
+        Examples
+        --------
+        >>> progress = Progress("explaining", 5)
+        >>> for row in progress.go_through(["v1", "v2", "v3", "v4"], "values"):
+        ...     print(progress.line(1.0))
+        explaining 1/5: values                       0/4  0%  1 s
+        explaining 1/5: values  █████                1/4  25%  1 s
+        explaining 1/5: values  ██████████           2/4  50%  1 s
+        explaining 1/5: values  ███████████████      3/4  75%  1 s
+        """
+        part = self.part = Share(what, len(items))
+        try:
+            for item in items:
+                yield item
+                part.done += 1
+        finally:
+            self.part = None
 
     def watch(self, f: Callable[..., T]) -> Callable[..., T]:
         """Return a function that is to be recorded, so that its operations are counted.
@@ -61,14 +114,17 @@ class Progress:
         ...     print(progress.line(1.0))
         ...     return y
         >>> slope = ad.grad(progress.watch(cube))(2.0)
-        recording  3 operations  1 s
+        recording  2 operations  1 s
         """
 
         @wraps(f)
         def watched(*args: Any) -> T:
             levels = (arg.level for arg in flatten(args)[0] if isinstance(arg, Node))
-            self.operations = next((level for level in levels if isinstance(level, Sized)), ())
-            return f(*args)
+            self._tape = next((level for level in levels if isinstance(level, Sized)), ())
+            self._inputs, self._recorded = len(self._tape), 0
+            result = f(*args)
+            self._recorded = len(self._tape) - self._inputs
+            return result
 
         return watched
 
@@ -88,7 +144,8 @@ class Progress:
         drawn = False
         while not self._stop.wait(SILENT_SECONDS if not drawn else 0.2):
             drawn = True
-            sys.stderr.write(f"\r\x1b[K{self.line(time.perf_counter() - self._start)[:79]}")
+            room = shutil.get_terminal_size().columns - 1
+            sys.stderr.write(f"\r\x1b[K{self.line(time.perf_counter() - self._start)[:room]}")
             sys.stderr.flush()
         if drawn:
             sys.stderr.write("\r\x1b[K")

@@ -26,6 +26,7 @@ from simpleautodiff.display.stepper.stepper import Stepper
 from simpleautodiff.display.stepper.terminal import interact
 from simpleautodiff.display.tables.folded_rows import hide_steps
 from simpleautodiff.display.tables.formats import write_text
+from simpleautodiff.display.tables.watched_rows import go_through
 from simpleautodiff.errors import FormulaError
 from simpleautodiff.program.program import output_names
 from simpleautodiff.transforms.grad import derivative, grad
@@ -62,7 +63,13 @@ th, td {{ padding: 0.15rem 1.2rem 0.15rem 0; text-align: left; white-space: nowr
 th {{ font-weight: normal; }}
 thead th {{ font-size: 0.85rem; opacity: 0.7; }}
 tbody {{ border-top: 1px solid; }}
-figure {{ margin: 0; }}
+figure {{ margin: 0; break-inside: avoid; }}
+tr, p {{ break-inside: avoid; }}
+h2, caption {{ break-after: avoid; }}
+@media (max-width: 600px) {{
+  table {{ font-size: 0.85rem; }}
+  th, td {{ padding-right: 0.5rem; }}
+}}
 </style>
 <h1>{title}</h1>
 {body}
@@ -109,13 +116,16 @@ class RecordedProblem:
         return self.trace.figure(show=show or by_mode[self.mode], wrt=self.wrt)
 
     def words(self) -> list[str]:
-        """Explain each step in words; for a long program, only the result."""
+        """Explain each step in words, after the graph; for a long program, only the result."""
+        self.report()
         names = [step.name for step in self.trace.steps if step.operator]
         if len(names) > MAX_EXPLAINED_STEPS:
             outputs = self.trace.outputs[:MAX_EXPLAINED_OUTPUTS]
             names = [self.trace.names[node] for node in outputs]
         other = {"forward": "Reverse from", "reverse": "Forward from"}.get(self.mode or "", "?")
-        told = [self.trace.explain(name, self.wrt).splitlines() for name in names]
+        told = [
+            self.trace.explain(name, self.wrt).splitlines() for name in go_through(names, "words")
+        ]
         return ["\n".join(line for line in some if not line.startswith(other)) for some in told]
 
 
@@ -195,7 +205,6 @@ def _text(shown: RecordedProblem) -> str:
     if shown.folded:
         parts.append(FOLDED_NOTE)
     parts.append(f"{write_output.bold_title('Graph')}\n{_sketch(shown)}")
-    shown.report()
     words = "\n".join(map(write_output.paragraph, shown.words()))
     parts += [f"{write_output.bold_title('In words')}\n{words}"] if words else []
     return "\n\n".join(parts)
@@ -255,10 +264,11 @@ def _comment(text: str) -> str:
 
 def _html(shown: RecordedProblem) -> str:
     tables = [table.to("html") for table in shown.tables()]
+    graph = _draw(shown.figure(), "html")
     words = "".join(f"<p>{_break_lines(line)}</p>" for line in shown.words())
     parts = [
         *(f"<section>{table}</section>" for table in tables),
-        f"<section><h2>Graph</h2>{_draw(shown.figure(), 'html')}</section>",
+        f"<section><h2>Graph</h2>{graph}</section>",
         *([f"<section><h2>In words</h2>{words}</section>"] if words else []),
     ]
     return PAGE.format(title=html.escape(shown.headline), body="\n".join(parts))

@@ -222,6 +222,7 @@ class Exercise:
             try:
                 answer = ask(f"{cell.about}: {cell.label}{what} = ").strip()
             except EOFError:
+                tell("")
                 return ""
             if not answer or cell.about == "order" or read_answer(answer) is not None:
                 return answer

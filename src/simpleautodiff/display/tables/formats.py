@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+import shutil
 import textwrap
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ import numpy as np
 
 from simpleautodiff.display.notation.line_breaks import break_line, count_columns
 from simpleautodiff.display.notation.rich_text import latex_code, show_minus, to_latex
+from simpleautodiff.display.tables.watched_rows import go_through, write_sections
 from simpleautodiff.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ def _write_rows(
     length = sum(widths) + 3 * (len(widths) - 1) + 1
     found: list[str] = []
     sources, told = iter(_source_lines(table)), set[str]()
-    for section in filter(None, table.sections):
+    for section in write_sections(table):
         if found:
             found += broken("─" * length) if broken else ["─" * length]
         for row in section:
@@ -162,8 +164,6 @@ def _escape_brackets(cell: str) -> str:
 
 
 def _terminal_width() -> int:
-    import shutil
-
     return shutil.get_terminal_size((100, 24)).columns
 
 
@@ -178,7 +178,7 @@ def write_markdown(table: Table) -> str:
         _join_with_bars(heads),
         _join_with_bars(["---"] * len(heads)),
     ]
-    for row, note in zip(table.rows, notes, strict=True):
+    for row, note in zip(go_through(table.rows, "writing"), notes, strict=True):
         cells = list(map(_escape_bars, _show(row, columns)))
         if row.folded:
             cells[:2] = ["⋮", _escape_bars(row.folded)]
@@ -212,7 +212,7 @@ def write_latex(table: Table) -> str:
     end = r"\tabularnewline" if any(broken) else r"\\"
     if any(broken):  # after an = sign only where it must be
         lines.insert(0, r"{\footnotesize\relpenalty=9000\renewcommand{\arraystretch}{1.3}")
-    for number, section in enumerate(filter(None, table.sections)):
+    for number, section in enumerate(write_sections(table)):
         if number:
             lines.append(rf"  \cmidrule{{1-{len(columns)}}}")
         for row in section:
@@ -274,7 +274,7 @@ def write_html(table: Table) -> str:
     head = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in heads)
     lines.append(f"<thead><tr>{head}</tr></thead>")
     notes_left = iter(notes)
-    for section in table.sections:
+    for section in write_sections(table):
         lines.append("<tbody>")
         for row in section:
             note = html.escape(next(notes_left))
@@ -325,7 +325,7 @@ def write_json(table: Table) -> str:
             "line": row.line,
             "variable": row.variable,
         }
-        for row in table.rows
+        for row in go_through(table.rows, "writing")
     ]
     return dump_json({"title": table.title, "rows": rows, "remark": table.remark})
 

@@ -31,6 +31,7 @@ from simpleautodiff.display.notation.formulas import (
 from simpleautodiff.display.notation.missing import write_missing
 from simpleautodiff.display.tables import formats
 from simpleautodiff.display.tables.folded_rows import SkippedRow, close_gaps, hide_steps
+from simpleautodiff.display.tables.watched_rows import go_through
 from simpleautodiff.program.notation import Term
 from simpleautodiff.program.program import Accumulation, Program, output_names, sweeps_all_elements
 from simpleautodiff.program.written_numbers import latex_number, write_result, write_short
@@ -182,7 +183,7 @@ def values_table(program: Program, unfold: bool = False) -> Table:
         or _table_row(
             program, node, (Term(program.names[node]), *value_terms(program, node)), node.value
         )
-        for node in program.nodes[len(program.inputs) :]
+        for node in go_through(program.nodes[len(program.inputs) :], "values")
     ]
     ends = [
         _skip_row(program, node, hidden, name)
@@ -225,7 +226,9 @@ def tangents_table(program: Program, wrt: str, unfold: bool = False, seed: Any =
         or _table_row(
             program, node, (tangent_term(name), *tangent_terms(program, node, dot)), dot[name]
         )
-        for node, name in _name_nodes(program, program.nodes[len(program.inputs) :])
+        for node, name in go_through(
+            _name_nodes(program, program.nodes[len(program.inputs) :]), "forward sweep"
+        )
     ]
     ends: list[TableRow | SkippedRow] = []
     for end, node in output_names(program):
@@ -261,7 +264,7 @@ def adjoints_table(
     totals: dict[str, Any] = {step.name: 0 for step in program.steps} | {base: start}
     nodes = {name: node for node, name in program.names.items()}
     sweep: list[TableRow | SkippedRow] = []
-    for item in program.accumulations(output, seed):
+    for item in go_through(program.accumulations(output, seed), "reverse sweep"):
         bar = write_bar(item.parent)
         skipped = _skip_row(program, nodes[item.parent], hidden, bar)
         skipped = skipped or _skip_row(program, nodes[item.child], hidden, bar)

@@ -370,6 +370,10 @@ function explorer(root, doc, options = {}) {
   // A page has the keys to itself; in a notebook they belong to the cell that has the focus.
   (root.classList.contains("page") ? document : root).addEventListener("keydown", press);
   window.addEventListener("resize", () => graph.drawn() && root.isConnected && (graph.draw(), graph.paint()));
+  // What has not begun is printed at its end: on paper nobody presses Play.
+  let unplayed = false;
+  window.addEventListener("beforeprint", () => (unplayed = root.isConnected && here.count === 0) && go(Infinity));
+  window.addEventListener("afterprint", () => unplayed && go(0));
   window.addEventListener("beforeprint", () => writePrint(root, part, write, sequence().map((i) => steps[i]), (phase) => graph.order(steps.indexOf(phase))));
   if (options.address) window.addEventListener("hashchange", () => root.isConnected && restore());
 

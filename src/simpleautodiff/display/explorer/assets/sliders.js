@@ -24,6 +24,7 @@ function sliders(part, doc, options, move, reset) {
   function show(count) {
     for (const i of inputs.slice(0, count)) if (!made.has(i)) made.set(i, (typeof doc.nodes[i].value === "number" ? slider : elementSlider)(doc, i, move));
     for (const i of inputs.slice(count)) made.delete(i);
+    list.style.setProperty("--box", boxWidth(inputs.slice(0, count).map((i) => doc.nodes[i].value)));
     list.replaceChildren(...inputs.slice(0, count).map((i) => made.get(i).element));
     others.hidden = inputs.length <= FIRST_SLIDERS;
     others.textContent = made.size < inputs.length ? `All ${inputs.length.toLocaleString("en")} inputs` : `Only the first ${FIRST_SLIDERS}`;
@@ -46,6 +47,13 @@ function sliders(part, doc, options, move, reset) {
     note.hidden = !text;
   };
   return { set, say };
+}
+
+// How wide the boxes are in which the longest of these numbers is seen whole.
+function boxWidth(values) {
+  const numbers = values.flatMap((value) => (typeof value === "number" ? [value] : value.elements.map(decode)));
+  const longest = numbers.reduce((most, number) => Math.max(most, String(number).length), 0);
+  return `max(84px, ${longest}ch + 40px)`;
 }
 
 function slider(doc, i, move) {
@@ -82,7 +90,6 @@ function rangeAndBox(name, value, tell) {
   const range = make("input", { type: "range", min: value - span, max: value + span,
     step: span / 200, value, "aria-label": `${name}, slider` });
   const box = make("input", { type: "number", step: "any", value, "aria-label": name });
-  box.style.minWidth = `calc(${String(value).length}ch + 40px)`;
   range.value = value;
   range.addEventListener("input", () => {
     box.value = String(Number(Number(range.value).toPrecision(6)));

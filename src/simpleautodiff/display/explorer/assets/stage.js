@@ -219,13 +219,18 @@ function dragging(canvas) {
   canvas.addEventListener("pointerleave", () => (from = null, canvas.classList.remove("held")));
 }
 
+const MAP = [150, 64], NARROWEST = 24; // pixels; a graph that is very long or wide is drawn out of proportion
+
 // A small map of a graph that is larger than its window: where one is, and where the step is.
 function overview(part) {
   const { canvas, map } = part;
   let frame = null, boxes = new Map();
 
   function show({ width, height, nodes }) {
-    const svg = make("svg", { viewBox: `0 0 ${width.toFixed(0)} ${height.toFixed(0)}`, "aria-hidden": "true" });
+    const scale = Math.min(MAP[0] / width, MAP[1] / height);
+    const [across, down] = [width, height].map((size) => Math.max(NARROWEST, scale * size));
+    const svg = make("svg", { viewBox: `0 0 ${width.toFixed(0)} ${height.toFixed(0)}`, "aria-hidden": "true",
+      width: across, height: down, preserveAspectRatio: "none" });
     boxes = new Map();
     for (const [box, { group }] of nodes) {
       const { x, y, width: w, height: h } = Object.fromEntries(
