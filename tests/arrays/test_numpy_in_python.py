@@ -198,6 +198,7 @@ def test_roots_move_with_coefficients_that_are_0(p):
 
 def test_a_repeated_root_0_has_infinite_slopes_or_stays():
     with np.errstate(divide="ignore", invalid="ignore"):
-        assert np.isinf(ad.jacobian(np.roots)(np.array([1.0, 2.0, 0.0, 0.0]))[2, 3])
+        slope = ad.jacobian(np.roots)(np.array([1.0, 2.0, 0.0, 0.0]))[2, 3]
+        assert not np.isfinite(slope)  # roots are complex from NumPy 2.5 on, and 1 / 0j is nan
         constant = lambda a: np.roots(np.array([1.0, a, 0.0, 0.0]))
         assert ad.grad(lambda a: np.sum(constant(a)))(2.0) == -1

@@ -215,6 +215,7 @@ def test_a_polar_factor_of_a_singular_matrix_has_no_derivative():
         assert np.all(np.isnan(ad.grad(polar)(np.diag([1.0, 1.0, 0.0]))))
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # complex from NumPy 2.5 on
 def test_too_few_eigenvectors():
     f = lambda a: np.sum(by_eig(np.exp)(a))
     with pytest.warns(ad.DomainWarning, match="repeated"):

@@ -26,15 +26,32 @@ def refuse_array(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Refuse to convert a node to a plain array, and say what to write instead."""
     asked = scipy_caller()
     if (known := asked) in SCIPY or (known := _user_spelling(asked)) in SCIPY:
-        module, _, name = f"scipy.{known}".rpartition(".")
-        raise LostDerivativeError(
-            f"{module}.{name} imported by name, or called before any derivative is computed, takes "
-            f"plain arrays; write `from simpleautodiff.{module} import {name}`, or, in a function "
-            f"that is differentiated, {module}.{name}(...){cite_line()}"
-        )
+        raise LostDerivativeError(_advise_import(known) + cite_line())
     if asked:
         raise no_scipy_rule(asked)
     raise compiled_call_error(self) or plain_storage_error() or _conversion_error(self)
+
+
+def _advise_import(name: str) -> str:
+    """Say how a function of SciPy that has a rule is called, when the plain one is running."""
+    module, _, name = f"scipy.{name}".rpartition(".")
+    return (
+        f"{module}.{name} imported by name, or called before any derivative is computed, takes "
+        f"plain arrays; write `from simpleautodiff.{module} import {name}`, or, in a function "
+        f"that is differentiated, {module}.{name}(...)"
+    )
+
+
+def explain_compiled_scipy(error: BaseException) -> str:
+    """Say what to call instead, if compiled code of SciPy refused a node; else return ""."""
+    step = error.__traceback__
+    while step is not None:
+        in_scipy = str(step.tb_frame.f_globals.get("__name__")).startswith("scipy.")
+        known = [name for name in _names(step.tb_frame) if name in SCIPY] if in_scipy else []
+        if known:
+            return _advise_import(known[0])
+        step = step.tb_next
+    return ""
 
 
 def _conversion_error(x: Any) -> LostDerivativeError:

@@ -182,10 +182,11 @@ def _patch_method(owner: type, method: str, name: str, implementation: Function,
 
 
 _EXACT = {  # exact to the last bit, or with arbitrary signs
-    *("scipy.linalg." + name for name in ("logm", "svd", "eig", "lu")),
+    *("scipy.linalg." + name for name in ("logm", "lu")),
     *("scipy.linalg." + name for name in ("cho_factor", "lu_factor", "solve_sylvester")),
     *("scipy.stats." + name for name in ("pearsonr", "rv_continuous._cdf", "rv_continuous._ppf")),
-    *("scipy.stats." + name for name in ("vonmises._cdf", "norminvgauss._sf", "norminvgauss._isf")),
+    *("scipy.stats.norminvgauss." + name for name in ("_cdf", "_sf", "_isf")),
+    "scipy.stats.vonmises._cdf",
 }
 _EXACT_IN_DOUBLE = {  # computed in 64 bits, where SciPy computes in those of the argument
     *("scipy.linalg." + name for name in ("expm", "sqrtm", "cosm", "sinm", "tanm")),

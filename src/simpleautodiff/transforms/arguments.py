@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simpleautodiff.arrays.lost_derivatives import explain_compiled_scipy
 from simpleautodiff.arrays.made_arrays import run_with_replacements
 from simpleautodiff.arrays.writes.writable import unpromote
 from simpleautodiff.core.engine import engine
@@ -215,6 +216,7 @@ def _explain(error: Exception) -> None:
         ) from error
     for message, alternative in _ALTERNATIVES.items():
         if message in str(error):
+            alternative = explain_compiled_scipy(error) or alternative
             raise LostDerivativeError(f"{error}: {alternative}{cite_line_of(error)}") from error
 
 

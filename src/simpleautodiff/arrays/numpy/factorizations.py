@@ -171,15 +171,20 @@ def _refuse_repeated(values: Any, zero: bool) -> None:
 def eig(a: Any) -> EigResult:
     """Return eigenvalues and eigenvectors: of norm 1, with a real largest component."""
     w, found = _decompose(a)
-    v = found / np.sqrt(sum_over(squared_size(found), -2, True))
-    if is_complex(to_plain(v)):
-        exact = to_plain(v).imag == 0
-        largest = np.argmax(np.where(exact, np.abs(to_plain(v)), 0.0), axis=-2)[..., None, :]
-        pivot = np.take_along_axis(v, largest, -2)
-        sides = np.where(to_plain(pivot).real < 0, -1, 1).astype(to_plain(pivot).real.dtype)
-        v = v * (conj(pivot) / np.abs(pivot) * sides)
+    with np.errstate(all="ignore"):  # limits at repeated eigenvalues may have no value
+        v = found / np.sqrt(sum_over(squared_size(found), -2, True))
+        v = _turn_real(v) if is_complex(to_plain(v)) else v
     v = give_values(v, np.positive, (found,), {})  # it has length 1 already
     return EigResult(getitem(w, (..., 0, slice(None))), v)
+
+
+def _turn_real(v: Any) -> Any:
+    """Return complex eigenvectors whose largest component with an exact real value stays real."""
+    exact = to_plain(v).imag == 0
+    largest = np.argmax(np.where(exact, np.abs(to_plain(v)), 0.0), axis=-2)[..., None, :]
+    pivot = np.take_along_axis(v, largest, -2)
+    sides = np.where(to_plain(pivot).real < 0, -1, 1).astype(to_plain(pivot).real.dtype)
+    return v * (conj(pivot) / np.abs(pivot) * sides)
 
 
 @implements(np.linalg.eigvals)

@@ -137,7 +137,9 @@ def eig(
         "eig", b=(b, None), left=(left, False), homogeneous=(homogeneous_eigvals, False)
     )
     values, vectors = factors.eig(a)
-    return (_complex(values), vectors) if right else _complex(values)
+    if not right:
+        return _complex(values)
+    return _complex(values), align_phases(vectors, lambda: scipy_linalg("eig")(to_plain(a))[1])
 
 
 @implements_scipy("linalg.eigvals")
@@ -159,7 +161,16 @@ def svd(
     lapack_driver: str = "gesdd",
 ) -> Any:
     """Return U, the singular values and V conjugate transposed."""
-    return factors.svd(a, full_matrices, compute_uv)
+    found = factors.svd(a, full_matrices, compute_uv)
+    if not compute_uv:
+        return found
+
+    @functools.cache
+    def find() -> Any:
+        return scipy_linalg("svd")(to_plain(a), full_matrices, lapack_driver=lapack_driver)
+
+    u = align_phases(found.U, lambda: find()[0])
+    return u, found.S, flip(align_phases(flip(found.Vh), lambda: flip(find()[2])))
 
 
 SCIPY["linalg.svdvals"] = lambda a, overwrite_a=False, check_finite=True: factors.svdvals(a)

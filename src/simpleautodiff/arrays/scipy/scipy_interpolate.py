@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -90,11 +92,15 @@ def make_cubic_spline(
 def _take_coefficients(spline: Any, c: Any) -> None:
     """Give coefficients that are nodes to a piecewise polynomial.
 
-    SciPy's methods in compiled code find none of their own, so that they cannot give plain numbers.
+    SciPy's other methods are refused: they would find plain coefficients, or none.
     """
-    if hasattr(spline, "_c"):
-        spline._c = None
-    methods = {
+    kind = type(spline)
+    methods: dict[str, Any] = {
+        **{
+            name: _refuse(name)
+            for name, _ in inspect.getmembers(kind, inspect.isfunction)
+            if not name.startswith("_")
+        },
         "c": property(lambda self: c),
         "__call__": lambda self, t, nu=0, extrapolate=None: piecewise(
             self, np.asarray(t) if isinstance(t, list) else t, nu, extrapolate
@@ -105,8 +111,18 @@ def _take_coefficients(spline: Any, c: Any) -> None:
             _derive(self, -1)(b, 0, extrapolate) - _derive(self, -1)(a, 0, extrapolate)
         ),
     }
-    kind = type(spline)
     spline.__class__ = type(kind.__name__, (kind,), methods)
+
+
+def _refuse(name: str) -> Callable[..., Any]:
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise RuleError(
+            f"{name} of a {type(self).__name__} through nodes has no derivative rule; the spline "
+            "can be evaluated, differentiated and integrated, and simpleautodiff.plug.solve_root "
+            f"finds where it has a value{cite_line()}"
+        )
+
+    return refuse
 
 
 def _derive(spline: Any, nu: int) -> Any:

@@ -273,6 +273,12 @@ def vonmises_cdf(x: Any, kappa: Any) -> Any:
     return _integrate("_cdf", 1, _distribution("vonmises"), x, kappa)
 
 
+@implements_scipy("stats.norminvgauss._cdf")
+def norminvgauss_cdf(x: Any, a: Any, b: Any) -> Any:
+    """Return the distribution function of a normal-inverse Gaussian distribution."""
+    return _integrate("_cdf", 1, _distribution("norminvgauss"), x, a, b)
+
+
 @implements_scipy("stats.norminvgauss._sf")
 def norminvgauss_sf(x: Any, a: Any, b: Any) -> Any:
     """Return the probability beyond x of a normal-inverse Gaussian distribution."""
