@@ -580,7 +580,7 @@ def test_steps_that_numpy_computes():
 def test_other_kinds_of_numbers():
     def f(x, n):
         def step(c, t):
-            return (c[0] * x, c[1] + n, ~c[2], c[3] * np.float32(0.5)), c[1] * t
+            return (c[0] * x, c[1] + n, np.logical_not(c[2]), c[3] * np.float32(0.5)), c[1] * t
 
         init = (1 + 2j, np.arange(3), True, np.float32(1.5))
         return ad.scan(step, init, np.arange(7))

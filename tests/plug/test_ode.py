@@ -347,6 +347,7 @@ def test_plain_numbers_give_what_scipy_gives():
     assert turning.y[0, -1] == pytest.approx(np.exp(1j), rel=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")  # Radau's, at an error of 0
 @pytest.mark.parametrize("method", ["Radau", "BDF"])
 def test_the_jacobian_is_filled_in(method):
     rates = (0.04, 1e4, 3e7)

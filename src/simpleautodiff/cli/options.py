@@ -237,7 +237,7 @@ def _port(text: str) -> int:
 WRT = "with respect to this variable; grad takes several: x,y"
 ORDERS = f"order of the derivative: 1 if not given, 2 for second derivatives, at most {MAX_ORDER}"
 PORT = "port of the server on this machine; 8000 if not given"
-NAMES = "what your engine calls them: node=Scalar,backward=run"
+ENGINE_NAMES = "what your engine calls them: node=Scalar,backward=run"
 
 _OPTIONS: dict[str, dict[str, Any]] = {
     "wrt": {"metavar": "NAME", "help": WRT},
@@ -263,7 +263,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "SHAPE",
         "help": f"the kind of engine, if it is not found: {', '.join(ENGINE_SHAPES)}",
     },
-    "names": {"default": "", "metavar": "NAMES", "help": NAMES},
+    "names": {"default": "", "metavar": "NAMES", "help": ENGINE_NAMES},
     "needs": {
         "default": "add,mul",
         "metavar": "OPERATIONS",

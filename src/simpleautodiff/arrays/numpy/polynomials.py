@@ -9,7 +9,7 @@ import numpy as np
 from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.numpy.calculus import convolve
 from simpleautodiff.arrays.numpy.factorizations import eigvals, lstsq
-from simpleautodiff.arrays.registry import as_array, implements, is_batch, widen
+from simpleautodiff.arrays.registry import as_array, decide, implements, is_batch, widen
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import InputError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -138,10 +138,27 @@ def roots(p: Any) -> Any:
     zeros = np.zeros(behind, dtype_of(p))
     if n:
         below = np.eye(n, k=-1, dtype=dtype_of(p))
-        found = concatenate([eigvals(set_item(below, -within[1:] / within[0], 0)), zeros])
+        found = _find_roots(set_item(below, -within[1:] / within[0], 0))
+        found = concatenate([found, zeros])
     else:
         found = zeros
     return found if n == len(p) - 1 else follow_roots(p, found, behind)
+
+
+def _find_roots(companion: Any) -> Any:
+    """Return eigenvalues; as real numbers if all are, also where NumPy's are always complex."""
+    values = eigvals(companion)
+    if _ALWAYS_COMPLEX and not is_complex(to_plain(companion)) and decide(are_real, values):
+        return real(values)
+    return values
+
+
+def are_real(values: Any) -> Any:
+    """Tell whether no number has an imaginary part."""
+    return np.bool_(not np.any(np.imag(values)))
+
+
+_ALWAYS_COMPLEX = np.iscomplexobj(np.linalg.eigvals(np.eye(1)))  # from NumPy 2.5 on
 
 
 def follow_roots(p: Any, found: Any, behind: int = 0) -> Any:
