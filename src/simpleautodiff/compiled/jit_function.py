@@ -283,14 +283,15 @@ class JitFunction:
 
         It does not if a step of a loop depends on more than its arguments.
         """
-        assert path.unconfirmed is not None
+        if path.unconfirmed is None:
+            return True  # another thread has confirmed it meanwhile
         inputs, result, is_earlier = path.unconfirmed
         tried = path.run(inputs)
-        path.unconfirmed = None
-        if tried is not None and tried[0] != 0 and is_earlier:
-            found.root = None  # the first call took another path: record one beside a call
-            return False
         if tried is None or tried[0] != 0:
+            if is_earlier:  # the first call took another path: record one beside a call
+                found.root = None
+                return False
+            path.unconfirmed = None
             return tried is not None
         try:
             check_same(flatten(path.finish(tried[1]))[0], result, name_of(self.f))
@@ -298,6 +299,7 @@ class JitFunction:
             found.root, found.looped, found.reason = None, None, str(error)
             self._say_not_compiled(found.reason)
             return False
+        path.unconfirmed = None
         if isinstance(path.program, EnteredProgram):
             path.program.on_entry()
         return True
@@ -372,8 +374,8 @@ class JitFunction:
             result = made.estimate()
             check_same(again.outputs, result, name_of(self.f))
         if earlier:
-            result = earlier.result
-            check_types(result, made.estimate(), name_of(self.f))
+            result = made.estimate()  # its constants and its structure are those of this call
+            check_types(earlier.result, result, name_of(self.f))
         finish = find_finish(made.outputs, result, name_of(self.f))
         if made.is_exact and not earlier:
             check_same(made.outputs, result, name_of(self.f))
