@@ -32,11 +32,7 @@ from simpleautodiff.compiled.signature import CallSignature, NotComparedError, l
 from simpleautodiff.compiled.tiers import make_program
 from simpleautodiff.compiled.unchanged_arguments import check_unchanged, put_back
 from simpleautodiff.core.engine import engine
-from simpleautodiff.errors import (
-    NotCompiledWarning,
-    TraceError,
-    warn_user,
-)
+from simpleautodiff.errors import NotCompiledWarning, TraceError, warn_user
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.results import check_open
 from simpleautodiff.values.pytree import flatten, map_leaves
@@ -227,21 +223,23 @@ class JitFunction:
     ) -> Any:
         """Record a slow function, which computes its result; its first call confirms the program.
 
-        If it cannot be recorded so, its next call tells why, or is recorded as usual.
+        If it cannot be recorded so, its next call tells why, or is recorded as usual. The result is
+        not returned unconfirmed: code may ask for the type of an argument, and then do other things.
         """
         earlier, found.slow, path = found.slow, None, None
         if earlier is not None:  # no other thread has taken it meanwhile
             with suppress(Exception):  # perhaps that of the function itself
                 record = partial(self._record_path, found, described, None, earlier)
                 path = self._record_alone(record)
-        if path is None or path.example is None:
-            result = self._run_plainly(args, kwargs)
-        else:
-            result, path.example = path.example, None
-        if path is not None:
-            self.on_path(path, described, result)
-            path.program.prepare()
-        return result
+        if path is None:
+            return self._run_plainly(args, kwargs)
+        example, path.example = path.example, None
+        result = self._run_plainly(args, kwargs) if example is None else example
+        self.on_path(path, described, result)
+        path.program.prepare()
+        if example is None or self._confirm(found, path):
+            return result
+        return self._run_plainly(args, kwargs)
 
     def _try_to_record(
         self,
