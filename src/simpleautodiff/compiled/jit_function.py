@@ -223,8 +223,8 @@ class JitFunction:
     ) -> Any:
         """Record a slow function, which computes its result; its first call confirms the program.
 
-        If it cannot be recorded so, its next call tells why, or is recorded as usual. The result is
-        not returned unconfirmed: code may ask for the type of an argument, and then do other things.
+        If it cannot be recorded so, its next call tells why, or is recorded as usual. No result is
+        returned unconfirmed: code that asks for the type of an argument may give another one.
         """
         earlier, found.slow, path = found.slow, None, None
         if earlier is not None:  # no other thread has taken it meanwhile
