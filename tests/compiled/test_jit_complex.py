@@ -130,3 +130,20 @@ def test_division_neither_overflows_nor_underflows():
 def test_single_precision():
     z = (rng.normal(size=300) + 1j * rng.normal(size=300)).astype(np.complex64)
     agree(lambda z: np.exp(z) * z / (z + 2), z, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("tier", [None, "numpy", "tape", "cheap", "optimised"])
+def test_parts_that_are_constant_are_results_and_decisions(tier):
+    def f(x, a):
+        z = 1j * a  # its real part is 0, whatever a is
+        return x * 0.5 + np.real(z), z, z.real if z.real >= 0 else a
+
+    jitted, slope = ad.jit(f, tier=tier), ad.jit(ad.jacobian(lambda x, a: f(x, a)[0]), tier=tier)
+    x = np.array([1.0, 2.0])
+    for a in (1.0, 2.0, 3.0, 4.0):
+        half, z, part = jitted(x, a)
+        np.testing.assert_array_equal(half, x / 2)
+        assert (z, part) == (1j * a, 0.0)
+        np.testing.assert_array_equal(slope(x, a), np.eye(2) / 2)
+    assert "1 path" in jitted.explain()
+    assert "1 path" in slope.explain()

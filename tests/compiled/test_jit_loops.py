@@ -638,3 +638,16 @@ def test_loops_that_end_by_numbers_are_not_exported():
 def test_programs_without_loops_stay_as_they_are():
     program = record(lambda x: np.sin(x) * x, X)
     assert expand_loops(program) is program
+
+
+@pytest.mark.parametrize("first", [-1.0, 2.0])
+def test_examples_of_a_while_loop_take_other_numbers_of_steps_at_other_calls(first):
+    def halve(x, end):
+        return ad.while_loop(lambda s: s[0] < end, lambda s: (s[0] + 1, s[1] / 2), (0, x))[1]
+
+    jitted = ad.jit(ad.vmap(ad.value_and_grad(halve), (None, 0)))
+    for end in (first, first, 3.0, 1.0, 0.5, -1.0, 4.0):
+        ends = np.array([end, end - 1.0])
+        factors = 0.5 ** np.maximum(np.ceil(ends), 0.0)
+        found = jitted(3.0, ends)
+        np.testing.assert_array_equal(found, [3.0 * factors, factors])

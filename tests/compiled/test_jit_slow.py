@@ -1,10 +1,13 @@
 """Functions whose first call takes long: the second one records them, and runs them once."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.compiled import jit_function
+from simpleautodiff.compiled import jit_function, paths
 from simpleautodiff.errors import NotCompiledWarning
 
 
@@ -70,6 +73,13 @@ def test_a_function_that_depends_on_more_than_its_arguments_is_not_compiled():
         assert len({jitted(1.0) for _ in range(20)}) == 20
 
 
+def test_a_function_that_asks_for_types_is_not_compiled():
+    jitted = ad.jit(lambda x: 2 * x if type(x) is np.ndarray else 3 * x)
+    with pytest.warns(NotCompiledWarning, match="where it had given"):
+        found = [jitted(np.ones(2) * k) for k in range(1, 5)]
+    np.testing.assert_array_equal(found, [[2, 2], [4, 4], [6, 6], [8, 8]])
+
+
 def test_an_argument_that_is_written_to_is_told():
     def f(x):
         x[0] = 2.0
@@ -99,9 +109,52 @@ def test_long_loops_and_errors():
 
 
 def test_much_memory_is_not_kept(monkeypatch):
-    monkeypatch.setattr(jit_function, "MOST_KEPT", 100)
+    monkeypatch.setattr(paths, "MOST_KEPT", 100)
     f = count_calls(lambda x: np.sum(x * x))
     jitted, x = ad.jit(f), np.arange(30.0)
     for calls in (1, 3, 3):  # the second call runs it beside the recording
         assert jitted(x) == np.sum(x * x)
         assert f.calls == calls
+
+
+def test_what_is_constant_on_a_path_is_that_of_the_recorded_call():
+    def f(x):
+        steps = 0
+        while x > 1.0:
+            x, steps = x / 2, steps + 1
+        return {"halved": x, "steps": steps} if steps else {"as it is": x, "steps": steps}
+
+    jitted = ad.jit(f)
+    for x in (0.5, 6.0, 3.0, 0.5, 6.0, 0.25, 7.0):
+        assert jitted(x) == f(x)
+
+
+def test_an_interrupt_at_any_moment_keeps_no_thread_from_recording():
+    def f(x):
+        return np.sum(np.sin(x) * x)
+
+    def count_and_interrupt(frame, event, arg):
+        nonlocal count
+        inner = frame if event == "c_return" else frame.f_back if event == "call" else None
+        if inner is not None and inner.f_code.co_filename == jit_function.__file__:
+            count += 1
+            if count == place:
+                raise KeyboardInterrupt
+
+    x, place, count = np.array([1.0, 2.0]), 0, 0
+    while count >= place:
+        place, count = place + 1, 0
+        jitted = ad.jit(f)
+        jitted(x)
+        sys.setprofile(count_and_interrupt)
+        try:
+            jitted(2 * x)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.setprofile(None)
+        with ThreadPoolExecutor(1) as pool:
+            found = [pool.submit(jitted, k * x).result() for k in range(3)]
+        np.testing.assert_allclose(found, [f(k * x) for k in range(3)], rtol=1e-14)
+        assert "1 path" in jitted.explain()
+    assert place > 10

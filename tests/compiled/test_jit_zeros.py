@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.core.engine import engine
 
 TIERS = ["numpy", "tape", "cheap", "optimised"]
@@ -130,3 +131,21 @@ def test_gradients_that_are_not_finite_are_what_they_are(first):
                 np.testing.assert_allclose(found, expected, rtol=1e-12)
     if engine.wrap is not None:  # the fast engine
         assert "in a sweep of the derivative" in compiled.explain()
+
+
+@pytest.mark.parametrize("checkpoint", [None, 2])
+def test_what_a_loop_carries_for_nothing_has_no_adjoint(checkpoint, monkeypatch):
+    monkeypatch.setattr(LOOPS, "lines", 0)  # every loop is recorded by one step
+
+    def f(x):  # the first carried value and its root, infinitely steep at 0, are not used
+        def step(s, _):
+            used = 2 * s[1]
+            return (np.sqrt(s[0]), used), (np.sqrt(s[0]), used)
+
+        (_, last), (_, all_used) = ad.scan(step, (x, x), length=4, checkpoint=checkpoint)
+        return np.sum(last) + all_used[0][1]
+
+    slope = ad.jit(ad.grad(f))
+    for first in (1.0, 1.0, 2.0, 0.0, -1.0):
+        found = slope(np.array([first, 3.0]))
+        np.testing.assert_array_equal(found, [16.0, 18.0])

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from simpleautodiff.compiled.backends.targets import TARGET
@@ -25,19 +25,14 @@ from simpleautodiff.compiled.loops.long_loops import LongLoop, stopping_at_long_
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.plain_loops import PlainLoops
 from simpleautodiff.compiled.loops.replace_code import LoopsToRecord
-from simpleautodiff.compiled.paths import Answer, Path, Specialization
+from simpleautodiff.compiled.paths import Answer, Path, Specialization, keep_answer
 from simpleautodiff.compiled.record_function import Options, record_program
-from simpleautodiff.compiled.recording.trace_program import native
 from simpleautodiff.compiled.running.runnable import EnteredProgram
 from simpleautodiff.compiled.signature import CallSignature, NotComparedError, leaf_paths, signature
 from simpleautodiff.compiled.tiers import make_program
 from simpleautodiff.compiled.unchanged_arguments import check_unchanged, put_back
 from simpleautodiff.core.engine import engine
-from simpleautodiff.errors import (
-    NotCompiledWarning,
-    TraceError,
-    warn_user,
-)
+from simpleautodiff.errors import NotCompiledWarning, TraceError, warn_user
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.results import check_open
 from simpleautodiff.values.pytree import flatten, map_leaves
@@ -45,7 +40,6 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 F = Callable[..., Any]
 MOST_SIGNATURES = 128
 SLOW = 0.05  # seconds: a first call that takes longer is not followed by two runs in one call
-MOST_KEPT = 2**28  # bytes of the inputs and results of a slow first call
 _FLOATS = {float}
 _NOT_RUN = object()  # instead of a result: the loops of the function take many steps
 
@@ -60,7 +54,7 @@ class JitFunction:
         self.not_compared: dict[str, int] = {}  # why calls have no signature, and how many
         self.on_path: Callable[[Path, CallSignature, Any], None] = lambda *_: None
         self.has_warned = False  # that the function is not compiled
-        self._recording = threading.RLock()
+        self._recording: dict[object, int] = {}  # the threads that record it, by call
 
     @cached_property
     def parameters(self) -> set[str]:
@@ -101,7 +95,7 @@ class JitFunction:
             result = self._run_unless_long(found, described, before, args, kwargs)
             if result is not _NOT_RUN:
                 if time.perf_counter() - started > SLOW:
-                    found.slow = _keep_answer(described, before, result)
+                    found.slow = keep_answer(described, before, result)
                 return result
         return self._run_program(found, described, args, kwargs, out)
 
@@ -229,25 +223,23 @@ class JitFunction:
     ) -> Any:
         """Record a slow function, which computes its result; its first call confirms the program.
 
-        If it cannot be recorded so, its next call tells why, or is recorded as usual.
+        If it cannot be recorded so, its next call tells why, or is recorded as usual. No result is
+        returned unconfirmed: code that asks for the type of an argument may give another one.
         """
-        earlier, found.slow = found.slow, None
-        if not self._recording.acquire(blocking=False):
-            return self._run_plainly(args, kwargs)
-        path = None
-        try:
+        earlier, found.slow, path = found.slow, None, None
+        if earlier is not None:  # no other thread has taken it meanwhile
             with suppress(Exception):  # perhaps that of the function itself
-                path = self._record_path(found, described, None, earlier)
-        finally:
-            self._recording.release()
-        if path is None or path.example is None:
-            result = self._run_plainly(args, kwargs)
-        else:
-            result, path.example = path.example, None
-        if path is not None:
-            self.on_path(path, described, result)
-            path.program.prepare()
-        return result
+                record = partial(self._record_path, found, described, None, earlier)
+                path = self._record_alone(record)
+        if path is None:
+            return self._run_plainly(args, kwargs)
+        example, path.example = path.example, None
+        result = self._run_plainly(args, kwargs) if example is None else example
+        self.on_path(path, described, result)
+        path.program.prepare()
+        if example is None or self._confirm(found, path):
+            return result
+        return self._run_plainly(args, kwargs)
 
     def _try_to_record(
         self,
@@ -259,12 +251,14 @@ class JitFunction:
         result: Any,
     ) -> Path | None:
         """Record the path of a call; None if it is known, or cannot be recorded."""
-        if not self._recording.acquire(blocking=False):
-            return None  # another thread is recording, and this function may be what it waits for
-        try:
+
+        def record() -> Path | None:
             check_unchanged(described, before, name_of(self.f))
             path = self._record_loops(found, described, loops, result) if loops else None
             return path or self._record_path(found, described, branch, result)
+
+        try:
+            return self._record_alone(record)
         except Exception as error:  # whatever failed, the function itself can run
             reason = str(error) or type(error).__name__
             if branch is None:
@@ -275,22 +269,33 @@ class JitFunction:
                 guard = branch[0].recorded.guards[branch[1]]
                 self._say_not_compiled(reason, f"Calls that decide otherwise{guard.line}")
             return None
+
+    def _record_alone(self, record: Callable[[], Path | None]) -> Path | None:
+        """Record, unless another thread does: this call may be what it waits for.
+
+        An interrupt at any moment leaves no trace, whereas it could leave a lock held.
+        """
+        call = object()
+        try:
+            self._recording[call] = threading.get_ident()
+            return record() if len({*self._recording.values()}) == 1 else None
         finally:
-            self._recording.release()
+            self._recording.pop(call, None)
 
     def _confirm(self, found: Specialization, path: Path) -> bool:
         """Tell whether a program returns what the function returned when it was recorded.
 
         It does not if a step of a loop depends on more than its arguments.
         """
-        assert path.unconfirmed is not None
+        if path.unconfirmed is None:
+            return True  # another thread has confirmed it meanwhile
         inputs, result, is_earlier = path.unconfirmed
         tried = path.run(inputs)
-        path.unconfirmed = None
-        if tried is not None and tried[0] != 0 and is_earlier:
-            found.root = None  # the first call took another path: record one beside a call
-            return False
         if tried is None or tried[0] != 0:
+            if is_earlier:  # the first call took another path: record one beside a call
+                found.root = None
+                return False
+            path.unconfirmed = None
             return tried is not None
         try:
             check_same(flatten(path.finish(tried[1]))[0], result, name_of(self.f))
@@ -298,6 +303,7 @@ class JitFunction:
             found.root, found.looped, found.reason = None, None, str(error)
             self._say_not_compiled(found.reason)
             return False
+        path.unconfirmed = None
         if isinstance(path.program, EnteredProgram):
             path.program.on_entry()
         return True
@@ -372,8 +378,8 @@ class JitFunction:
             result = made.estimate()
             check_same(again.outputs, result, name_of(self.f))
         if earlier:
-            result = earlier.result
-            check_types(result, made.estimate(), name_of(self.f))
+            result = made.estimate()  # its constants and its structure are those of this call
+            check_types(earlier.result, result, name_of(self.f))
         finish = find_finish(made.outputs, result, name_of(self.f))
         if made.is_exact and not earlier:
             check_same(made.outputs, result, name_of(self.f))
@@ -390,10 +396,3 @@ class JitFunction:
         elif not made.is_exact:
             path.unconfirmed = Answer(*map_leaves(copy_array, ([*described.inputs], result)))
         return path, made.loops
-
-
-def _keep_answer(described: CallSignature, before: list[Any], result: Any) -> Answer | None:
-    """Return what the function gave for the inputs of a call; None if that is much memory."""
-    answer = Answer([native(before[i]) for i in described.varies], result, is_earlier=True)
-    size = sum([getattr(x, "nbytes", 0) for x in flatten(answer)[0]])
-    return answer._replace(result=map_leaves(copy_array, result)) if size <= MOST_KEPT else None

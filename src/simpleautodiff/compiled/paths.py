@@ -8,11 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simpleautodiff.compiled.finish_results import copy_array
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.replace_code import LoopsToRecord
-from simpleautodiff.compiled.recording.trace_program import Guard, RecordedProgram
+from simpleautodiff.compiled.recording.trace_program import Guard, RecordedProgram, native
 from simpleautodiff.compiled.running.runnable import RunnableProgram
+from simpleautodiff.compiled.signature import CallSignature
 from simpleautodiff.errors import ArgumentError, DomainError
+from simpleautodiff.values.pytree import flatten, map_leaves
+
+MOST_KEPT = 2**28  # bytes of the inputs and results of a slow first call
 
 
 class Answer(NamedTuple):
@@ -21,6 +26,13 @@ class Answer(NamedTuple):
     inputs: list[Any]
     result: Any
     is_earlier: bool = False  # not of the call that was recorded, which may take another path
+
+
+def keep_answer(described: CallSignature, before: list[Any], result: Any) -> Answer | None:
+    """Return what the function gave for the inputs of a call; None if that is much memory."""
+    answer = Answer([native(before[i]) for i in described.varies], result, is_earlier=True)
+    size = sum([getattr(x, "nbytes", 0) for x in flatten(answer)[0]])
+    return answer._replace(result=map_leaves(copy_array, result)) if size <= MOST_KEPT else None
 
 
 @dataclass(eq=False)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.batch.batch_level import Batch
-from simpleautodiff.core.level import take_current, to_concrete, to_plain
+from simpleautodiff.core.level import take_current, to_plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.arguments import check_function
@@ -138,7 +138,7 @@ def while_loop(cond_fun: F, body_fun: F, init_val: Any, *, checkpoint: int | Non
         nonlocal differs
         going = cond_fun(state)
         differs = _differs_between_examples(going)
-        return bool(np.any(to_concrete(going))) if differs else going
+        return _holds_for_some(going) if differs else going
 
     def step(k: int, state: Any, x: None) -> tuple[Any, None]:
         made = _check_carry(body_fun(state), init_val, "the value of a while_loop")
@@ -172,6 +172,14 @@ def _differs_between_examples(pred: Any) -> bool:
     """Tell whether a condition is that of a batch whose examples run together."""
     pred = to_plain(pred)
     return type(pred) is Batch and not getattr(pred.level, "parts_at_branches", False)
+
+
+def _holds_for_some(pred: Any) -> bool:
+    """Tell whether a condition holds for some example of a batch; `jit` then guards the answer."""
+    pred = to_plain(pred)
+    while type(pred) is Batch:
+        pred = to_plain(pred.value)
+    return bool(np.any(pred))
 
 
 def _choose(pred: Any, yes: Any, no: Any) -> Any:

@@ -177,3 +177,41 @@ def _find_dependent_results(function: LoopFunction, given: list[bool]) -> set[in
         return set(range(count + 3))
     found = {k for k, place in enumerate(function.body.outputs[:count]) if place in lines}
     return found | {k for k in inputs if k < function.carries}
+
+
+def find_needed(function: LoopFunction, results: set[int]) -> tuple[set[int], set[int]]:
+    """Return the results and the arguments of steps on which some results of a loop depend.
+
+    A result that is a carried value of the next step may be one that another result depends on.
+    """
+    needed, inputs, pending = set(results), set[int](), list(results)
+    while pending:
+        found = _find_needed_inputs(function.body, int(function.body.outputs[pending.pop()]))
+        more = {k for k in found if k < function.carries} - needed
+        needed, inputs = needed | more, inputs | found
+        pending += more
+    return needed, inputs
+
+
+def _find_needed_inputs(program: RecordedProgram, place: int) -> set[int]:
+    """Return the arguments of a step that a line depends on."""
+    seen, pending = set[int](), [place]
+    while pending:
+        number = pending.pop()
+        if number not in seen:
+            seen.add(number)
+            pending += _find_operands(program.lines, program.lines[number])
+    return {number for number in seen if number < program.inputs}
+
+
+def _find_operands(lines: list[Line], line: Line) -> list[Ref]:
+    """Return the lines that a line depends on; of a result of a loop, only what matters for it."""
+    whole = lines[line.args[0]] if line.what is operator.getitem else line
+    function = whole.what
+    if whole is line or not isinstance(function, LoopFunction):
+        return line.needs()
+    if line.args[1] >= len(function.body.outputs) - function.exits:
+        return whole.needs()
+    results, inputs = find_needed(function, {line.args[1]})
+    chosen = inputs | {k for k in results if k < function.carries}
+    return [x for k, x in enumerate(whole.args[2:]) if k in chosen and type(x) is Ref]

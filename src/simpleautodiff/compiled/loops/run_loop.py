@@ -19,6 +19,7 @@ from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import (
     LoopFunction,
     find_dependent,
+    find_needed,
     replay_body,
 )
 from simpleautodiff.compiled.loops.record_loop import LoopStep, record_step, run_recorded
@@ -286,15 +287,21 @@ class _Back:
         self.constants = [k for k in own if k >= at + function.columns]
 
     def pull(self, bar: Any, likes: list[Any]) -> Bundle:
-        """Return the adjoints of the arguments."""
+        """Return the adjoints of the arguments.
+
+        Results that nothing depends on, and carried values that affect only those, have no adjoint:
+        it would be a zero that becomes nan where a slope is infinite.
+        """
         at = self.function.carries
         bars = dict(zip(self.smooth, bar.entries, strict=True))
-        seeds = {k: as_number(bars[k], likes[k]) for k in self.smooth}
+        used = {k for k, x in bars.items() if x is not None and x is not ZERO}
+        needed, _ = find_needed(self.function, used)
+        seeds = {k: as_number(bars[k], likes[k]) for k in self.smooth if k in needed}
         inputs = self.given.inputs
         totals = {k: as_number(None, inputs[k]) for k in self.constants}
         (carry, totals), rows, _ = self.runner.loop(
             LoopStep(self._step, not self.function.reverse),
-            ({k: seeds[k] for k in self.carried}, totals),
+            ({k: seeds[k] for k in self.carried if k in needed}, totals),
             (self.states, self.given.columns, {k: x for k, x in seeds.items() if k >= at}),
             self.count,
             self.limit,
@@ -305,7 +312,7 @@ class _Back:
         """Go back by one step."""
         (bars, totals), (carry, xs, of_results) = state, row
         inputs = [*carry, *xs, *self.given.constants]
-        moving = [*self.carried, *self.columns, *self.constants]
+        moving = [*bars, *self.columns, *self.constants]
         seeds = {**bars, **of_results}
 
         def f(*numbers: Any) -> Any:
