@@ -13,7 +13,7 @@ import numpy as np
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
 from simpleautodiff.arrays.registry import FUNCTIONS, Function, implements_scipy, is_batch
 from simpleautodiff.core.level import Traced, to_plain
-from simpleautodiff.errors import InputError, RuleError, cite_line
+from simpleautodiff.errors import InputError, MatrixError, RuleError, cite_line
 from simpleautodiff.rules.array import matrix_equations as equations, matrix_functions as matrices
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem, set_item
@@ -35,6 +35,19 @@ def reject_settings(name: str, **given: Any) -> None:
                 f"scipy.linalg.{name} of a node has no rule for {setting}={value!r}; leave it at "
                 f"{default!r}{cite_line()}"
             )
+
+
+def check_rank(name: str, a: Any) -> None:
+    """Refuse a matrix of less than full rank."""
+    plain = to_plain(a)
+    if not isinstance(plain, np.ndarray) or not plain.size:
+        return
+    s = np.linalg.svd(plain, compute_uv=False)
+    if np.any(s <= max(plain.shape[-2:]) * np.finfo(s.dtype).eps * s[..., :1]):
+        raise MatrixError(
+            f"scipy.linalg.{name} has no derivative here: the matrix has less than full rank"
+            f"{cite_line()}"
+        )
 
 
 def _check_equal(name: str, a: Any, q: Any) -> None:
@@ -63,6 +76,7 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
     """Return a power of a matrix; a fractional one is exp(t log A)."""
     if not isinstance(t, Traced) and t == int(t):
         return np.linalg.matrix_power(A, int(t))
+    check_rank("fractional_matrix_power", A)
     return matrices.expm(t * matrices.logm(A))
 
 

@@ -17,6 +17,7 @@ from simpleautodiff.arrays.registry import Function, implements_scipy
 from simpleautodiff.arrays.scipy.scipy_densities import HALF_LINE
 from simpleautodiff.arrays.scipy.scipy_stats import register_continuous
 from simpleautodiff.core.level import to_plain
+from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.scalar.arithmetic import power
 from simpleautodiff.rules.scalar.bessel import iv, ive, log1prel
@@ -246,6 +247,35 @@ def pmean(a: Any, p: Any, *, axis: Any = 0, dtype: Any = None, weights: Any = No
     """Return the power mean, (mean of a^p)^(1/p); at p = 0 it is the geometric mean."""
     a = a if dtype is None else a.astype(dtype)
     return inv_boxcox(np.average(boxcox(a, p), axis=axis, weights=weights), p)
+
+
+@implements_scipy("stats.circstd")
+def circstd(
+    samples: Any,
+    high: Any = 2 * math.pi,
+    low: Any = 0,
+    axis: Any = None,
+    nan_policy: str = "propagate",
+    *,
+    normalize: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """Return √(-2 log R), where 1 - R² is the variance of the sines plus that of the cosines.
+
+    Of equal angles it is 0 and has the slope 0, as any standard deviation.
+    """
+    if nan_policy != "propagate":
+        raise RuleError(
+            f"scipy.stats.circstd of a node takes nan_policy='propagate', not {nan_policy!r}"
+            f"{cite_line()}"
+        )
+    turn = 2 * math.pi / (high - low)
+    spread = np.hypot(
+        np.std(np.sin(samples * turn), axis=axis, keepdims=keepdims),
+        np.std(np.cos(samples * turn), axis=axis, keepdims=keepdims),
+    )
+    deviation = spread * np.sqrt(log1prel(-spread * spread))
+    return deviation if normalize else deviation / turn
 
 
 INSTEAD["stats.yeojohnson_normmax"] = (

@@ -14,6 +14,7 @@ import numpy as np
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Kink
+from simpleautodiff.errors import MatrixError, cite_line
 from simpleautodiff.rules.array.dtypes import real_dtype
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.linear_systems import EQUAL_EIGENVALUES, flip, has_equal, inv, solve
@@ -178,20 +179,46 @@ def _solve_right(x: Any, r: Any) -> Any:
     return swap(solve(swap(r), swap(x)))
 
 
+def _make_regular(r: Any, a: Any) -> Any:
+    """Return R to divide by; refuse it where its rank is too low for Q to have a derivative.
+
+    The last column of a square Q is what the others leave, so that the last element of R does not
+    matter, and is replaced by 1.
+    """
+    m, n = shape_of(a)[-2:]
+    plain = to_plain(r)
+    last = np.eye(n, dtype=bool) & (np.arange(n) == n - 1)
+    square = m == n and not is_complex(plain)
+    if isinstance(plain, np.ndarray) and plain.size:
+        sizes = np.abs(np.diagonal(plain, axis1=-2, axis2=-1))[..., : n - 1 if square else n]
+        least = max(m, n) * np.finfo(plain.dtype).eps * np.max(np.abs(plain), (-2, -1))
+        if np.any(sizes <= least[..., None]):
+            raise MatrixError(
+                "the matrix has not full rank: Q of np.linalg.qr jumps where the rank changes, and "
+                f"has no derivative{cite_line()}"
+            )
+    return where(last, 1.0, r) if square else r
+
+
 def _qr_push(dot: Any, packed: Any, a: Any) -> Any:
     q, r = split_qr(packed, a)
-    x = _solve_right(dot, r)
+    x = _solve_right(dot, _make_regular(r, a))
     y = matmul(flip(q), x)
-    rest = y - _skew(y)
-    return concatenate([x - matmul(q, rest), swap(matmul(rest, r))], -2)
+    skew = _skew(y)
+    turned = matmul(q, skew)
+    if shape_of(a)[-2] > shape_of(a)[-1]:
+        turned = turned + x - matmul(q, y)
+    return concatenate([turned, swap(matmul(flip(q), dot) - matmul(skew, r))], -2)
 
 
 def _qr_pull(bar: Any, packed: Any, a: Any) -> Any:
     q, r = split_qr(packed, a)
     bar_q, bar_r = split_qr(bar, a)
     g = matmul(bar_r, swap(r)) - matmul(swap(q), bar_q)
-    x = bar_q + matmul(conj(q), g - _skew_back(g))
-    return swap(solve(r, swap(x)))
+    x = -matmul(conj(q), _skew_back(g))
+    if shape_of(a)[-2] > shape_of(a)[-1]:
+        x = x + _project_out(conj(q), bar_q)
+    return swap(solve(_make_regular(r, a), swap(x))) + matmul(conj(q), bar_r)
 
 
 qr: Wrapping = row(
