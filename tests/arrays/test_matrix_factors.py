@@ -169,3 +169,5 @@ def test_factors_that_jump_are_refused(f, x):
         ad.grad(lambda x: f(x).sum())(x)
     with pytest.raises(ad.errors.MatrixError, match="full rank"):
         ad.jvp(f, (x,), (x + 1,))
+    with pytest.raises(ad.errors.MatrixError, match="full rank"):
+        ad.vmap(ad.grad(lambda x: f(x).sum()))(np.stack([np.eye(3), x]))

@@ -13,8 +13,9 @@ import numpy as np
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
 from simpleautodiff.arrays.registry import FUNCTIONS, Function, implements_scipy, is_batch
 from simpleautodiff.core.level import Traced, to_plain
-from simpleautodiff.errors import InputError, MatrixError, RuleError, cite_line
+from simpleautodiff.errors import InputError, RuleError, cite_line
 from simpleautodiff.rules.array import matrix_equations as equations, matrix_functions as matrices
+from simpleautodiff.rules.array.decompositions import find_examples, refuse_matrix
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem, set_item
 from simpleautodiff.rules.array.linear_systems import cholesky as cholesky_row, flip
@@ -39,15 +40,12 @@ def reject_settings(name: str, **given: Any) -> None:
 
 def check_rank(name: str, a: Any) -> None:
     """Refuse a matrix of less than full rank."""
-    plain = to_plain(a)
-    if not isinstance(plain, np.ndarray) or not plain.size:
+    examples = find_examples(a)
+    if examples is None or not examples.size:
         return
-    s = np.linalg.svd(plain, compute_uv=False)
-    if np.any(s <= max(plain.shape[-2:]) * np.finfo(s.dtype).eps * s[..., :1]):
-        raise MatrixError(
-            f"scipy.linalg.{name} has no derivative here: the matrix has less than full rank"
-            f"{cite_line()}"
-        )
+    s = np.linalg.svd(examples, compute_uv=False)
+    if np.any(s <= max(examples.shape[-2:]) * np.finfo(s.dtype).eps * s[..., :1]):
+        refuse_matrix(a, f"scipy.linalg.{name} has no derivative here: it needs full rank")
 
 
 def _check_equal(name: str, a: Any, q: Any) -> None:

@@ -7,7 +7,7 @@ derivatives are limits: see `repeated_values`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -29,6 +29,21 @@ from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import conj, imag, real
 from simpleautodiff.values.functions import is_complex
+
+
+def find_examples(x: Any) -> np.ndarray | None:
+    """Return the plain array of x, or that of all examples of a batch; None if there is none."""
+    plain = to_plain(x)
+    while hasattr(plain, "level") and hasattr(plain, "value"):
+        plain = to_plain(plain.value)
+    return plain if isinstance(plain, np.ndarray) else None
+
+
+def refuse_matrix(x: Any, message: str) -> NoReturn:
+    """Raise an error for a matrix, or have `vmap` find the example of a batch for which it is."""
+    error = MatrixError(f"{message}{cite_line()}")
+    level = getattr(to_plain(x), "level", None)
+    raise level.part_at(error) if hasattr(level, "part_at") else error
 
 
 def _take_block(packed: Any, start: int, stop: int) -> Any:
@@ -186,17 +201,15 @@ def _make_regular(r: Any, a: Any) -> Any:
     matter, and is replaced by 1.
     """
     m, n = shape_of(a)[-2:]
-    plain = to_plain(r)
-    last = np.eye(n, dtype=bool) & (np.arange(n) == n - 1)
-    square = m == n and not is_complex(plain)
-    if isinstance(plain, np.ndarray) and plain.size:
-        sizes = np.abs(np.diagonal(plain, axis1=-2, axis2=-1))[..., : n - 1 if square else n]
-        least = max(m, n) * np.finfo(plain.dtype).eps * np.max(np.abs(plain), (-2, -1))
+    square = m == n and not is_complex(to_plain(r))
+    matrices = find_examples(r)
+    if matrices is not None and matrices.size:
+        sizes = np.abs(np.diagonal(matrices, axis1=-2, axis2=-1))[..., : n - 1 if square else n]
+        least = max(m, n) * np.finfo(matrices.dtype).eps * np.max(np.abs(matrices), (-2, -1))
         if np.any(sizes <= least[..., None]):
-            raise MatrixError(
-                "the matrix has not full rank: Q of np.linalg.qr jumps where the rank changes, and "
-                f"has no derivative{cite_line()}"
-            )
+            reason = "Q of np.linalg.qr jumps where the rank changes, and has no derivative"
+            refuse_matrix(r, f"the matrix does not have full rank: {reason}")
+    last = np.eye(n, dtype=bool) & (np.arange(n) == n - 1)
     return where(last, 1.0, r) if square else r
 
 
