@@ -22,6 +22,10 @@ def burr12(x, c, d):
     return c * d * x ** (c - 1) / (1 + x**c) ** (d + 1)
 
 
+def burr(x, c, d):
+    return c * d * x ** (c * d - 1) / (1 + x**c) ** (d + 1)
+
+
 def mielke(x, k, s):
     return k * x ** (k - 1) / (1 + x**s) ** (1 + k / s)
 
@@ -75,6 +79,8 @@ CASES = [
     ),
     ("exponweib", exponweib, [(2.0, 1.0), (1.0, 2.0), (1.0, 1.0), (2.0, 2.0)]),
     ("burr12", burr12, [(2.0, 3.0), (1.0, 3.0), (3.0, 1.0), (1.5, 2.0)]),
+    ("burr", burr, [(1.0, 1.0), (2.0, 1.0), (0.5, 2.0), (2.0, 0.5)]),
+    ("fisk", lambda x, c: burr(x, c, 1), [(1.0,), (2.0,)]),
     ("mielke", mielke, [(2.0, 3.0), (2.0, 0.5), (10.4, 0.5), (1.0, 2.0)]),
     ("nakagami", nakagami, [(0.5,), (1.0,), (2.0,), (0.7,)]),
     ("exponpow", exponpow, [(1.0,), (2.0,), (3.0,)]),
@@ -196,3 +202,81 @@ def test_students_distribution_of_infinite_freedom_is_normal(method):
     mixed = lambda x: getattr(st.t, method)(x, np.array([3.0, math.inf]), 0.1, 1.7).sum()
     finite = lambda x: getattr(st.t, method)(x, 3.0, 0.1, 1.7)
     assert ad.grad(mixed)(0.3) == pytest.approx(ad.grad(finite)(0.3) + slopes[0], rel=1e-13)
+
+
+# Distribution functions. --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "end", "slope", "second"),
+    [
+        ("weibull_min", (1.0,), 0.0, 1.0, -1.0),  # 1 - e^-x
+        ("weibull_min", (2.0,), 0.0, 0.0, 2.0),  # 1 - exp(-x²)
+        ("weibull_max", (1.0,), 0.0, 1.0, 1.0),  # e^x
+        ("gompertz", (2.0,), 0.0, 2.0, -2.0),  # 1 - exp(2 - 2 e^x)
+        ("halfnorm", (), 0.0, math.sqrt(2 / math.pi), 0.0),
+        ("halfcauchy", (), 0.0, 2 / math.pi, 0.0),  # 2/π arctan x
+        ("pareto", (3.0,), 1.0, 3.0, -12.0),  # 1 - x^-3
+        ("powerlaw", (3.0,), 1.0, 3.0, 6.0),  # x³
+        ("gengamma", (1.0, 1.0), 0.0, 1.0, -1.0),
+        ("kappa4", (1.0, 1.0), 1.0, 1.0, 0.0),  # x
+        ("truncexpon", (1.0,), 0.0, 1 / (1 - math.exp(-1)), -1 / (1 - math.exp(-1))),
+    ],
+)
+def test_the_slope_of_a_distribution_at_an_end_is_the_one_inside(name, shapes, end, slope, second):
+    law = getattr(st, name)
+    for method, sign in (("cdf", 1), ("sf", -1)):
+        f = lambda x, method=method: getattr(law, method)(x, *shapes)
+        value, found = ad.value_and_grad(f)(end)
+        assert value == f(end)
+        assert found == pytest.approx(sign * slope, rel=1e-13, abs=1e-14)
+        assert ad.jvp(f, (end,), (1.0,))[1] == pytest.approx(sign * slope, rel=1e-13, abs=1e-14)
+        batch = ad.vmap(ad.grad(f))(np.array([end, end]))
+        np.testing.assert_allclose(batch, sign * slope, rtol=1e-13, atol=1e-14)
+        compiled = ad.jit(ad.grad(f))
+        for _ in range(3):
+            assert compiled(end) == pytest.approx(sign * slope, rel=1e-13, abs=1e-14)
+        twice = ad.grad(ad.grad(f))(end)
+        assert twice == pytest.approx(sign * second, rel=1e-12, abs=1e-12)
+        moved = lambda loc, scale, f=f, method=method: getattr(law, method)(
+            5 + 2 * end, *shapes, loc=loc, scale=scale
+        )
+        in_loc, in_scale = ad.grad(moved, (0, 1))(5.0, 2.0)
+        assert in_loc == pytest.approx(-sign * slope / 2, rel=1e-13, abs=1e-14)
+        assert in_scale == pytest.approx(-sign * slope * end / 2, rel=1e-13, abs=1e-14)
+
+
+def test_an_end_that_depends_on_a_shape():
+    """The distribution exp(-(1 - cx)^(1/c)) ends at 1/c; its slope in c is x at c = x = 1."""
+    f = lambda c: st.genextreme.cdf(1.0, c)
+    assert ad.grad(f)(1.0) == pytest.approx(1.0, rel=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::simpleautodiff.DomainWarning")
+def test_a_distribution_that_begins_steeply():
+    f = lambda x: st.weibull_min.cdf(x, 0.5)  # 1 - exp(-√x)
+    assert ad.value_and_grad(f)(0.0) == (0.0, math.inf)
+    assert ad.grad(lambda x: st.arcsine.cdf(x))(1.0) == math.inf
+    assert ad.vmap(f)(np.array([0.0, 1.0]))[0] == 0.0
+    inside = ad.grad(lambda x: st.halfgennorm.cdf(x, 0.5))(0.0)  # the density exp(-√x)/2
+    assert inside == pytest.approx(0.5, rel=1e-13)
+
+
+def test_outside_of_a_support_distributions_are_constant():
+    for x in (-1.0, 2.0):
+        assert ad.grad(lambda x: st.powerlaw.cdf(x, 3.0))(x) == 0.0
+    x = np.array([-1.0, 0.0, 0.5, 1.0, 2.0])
+    slopes = ad.grad(lambda x: st.powerlaw.cdf(x, 2.0).sum())(x)
+    np.testing.assert_allclose(slopes, [0.0, 0.0, 1.0, 2.0, 0.0], rtol=1e-13, atol=1e-15)
+
+
+def test_a_distribution_of_ones_own_without_a_density():
+    class Square(st.rv_continuous):
+        def _cdf(self, x):
+            return x * x
+
+    law = Square(a=0.0, b=1.0, name="square")
+    assert ad.grad(lambda x: law.cdf(x))(0.5) == 1.0
+    assert ad.grad(lambda x: law.cdf(x))(1.0) == 2.0
+    assert ad.grad(lambda x: law.sf(x))(1.0) == -2.0

@@ -24,7 +24,7 @@ from simpleautodiff.rules.scalar.information import xlogy
 from simpleautodiff.rules.scalar.special import lgamma
 from simpleautodiff.values.functions import optional
 
-START = (0.0, 0.0)  # where a density begins
+LOW_END = (0.0, 0.0)  # where a density begins
 
 
 def _multiply_power(x: Any, exponent: Any, further: Any, log_rest: Function, fall: Any) -> Any:
@@ -41,7 +41,7 @@ def _multiply_power(x: Any, exponent: Any, further: Any, log_rest: Function, fal
         return where_row(steep, powers * exp(log_rest(0.0)), power(x, exponent) * rest)
 
     return choose_at_ends(
-        START, x, start, lambda x: exp(xlogy(exponent, x) + log_rest(power(x, further)))
+        LOW_END, x, start, lambda x: exp(xlogy(exponent, x) + log_rest(power(x, further)))
     )
 
 
@@ -51,6 +51,9 @@ SCIPY["stats.nakagami._pdf"] = lambda x, nu: _multiply_power(
 )
 SCIPY["stats.burr12._pdf"] = lambda x, c, d: _multiply_power(
     x, c - 1, c, lambda t: log(c) + log(d) - (d + 1) * log1p(t), d + 1
+)
+SCIPY["stats.burr._pdf"] = lambda x, c, d: _multiply_power(
+    x, c * d - 1, c, lambda t: log(c) + log(d) - (d + 1) * log1p(t), d + 1
 )
 SCIPY["stats.mielke._pdf"] = lambda x, k, s: _multiply_power(
     x, k - 1, s, lambda t: log(k) - (1 + k / s) * log1p(t), 1 + k / s

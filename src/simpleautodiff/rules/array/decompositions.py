@@ -42,7 +42,7 @@ def find_examples(x: Any) -> np.ndarray | None:
 def refuse_matrix(x: Any, message: str) -> NoReturn:
     """Raise an error for a matrix, or have `vmap` find the example of a batch for which it is."""
     error = MatrixError(f"{message}{cite_line()}")
-    level = getattr(to_plain(x), "level", None)
+    level: Any = getattr(to_plain(x), "level", None)
     raise level.part_at(error) if hasattr(level, "part_at") else error
 
 
