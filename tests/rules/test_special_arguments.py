@@ -92,6 +92,11 @@ def differ(f, at, argument, side):
         ("stdtr", (math.inf, 0.4), 1, lambda df, x: mpmath.ncdf(x), 0),
         ("stdtr", (math.inf, 0.4), 0, lambda df, x: 0, 0),
         ("stdtrit", (math.inf, 0.4), 1, lambda df, p: mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1), 0),
+        ("chndtr", (0.0, 2.0, 3.0), 0, lambda x, df, nc: x * mpmath.exp(-nc / 2) / 2, 1),
+        ("chndtr", (0.0, 2.0, 3.0), 2, lambda x, df, nc: 0, 0),
+        ("chndtrix", (0.0, 2.0, 3.0), 0, lambda p, df, nc: 2 * p * mpmath.exp(nc / 2), 1),
+        ("ncfdtr", (2.0, 4.0, 3.0, 0.0), 3, lambda m, n, nc, x: x * mpmath.exp(-nc / 2), 1),
+        ("ncfdtr", (2.0, 4.0, 3.0, 0.0), 2, lambda m, n, nc, x: 0, 0),
         # SciPy takes the integer part of orders and counts.
         ("kn", (1.5, 0.8), 1, lambda n, x: mpmath.besselk(1, x), 0),
         ("yn", (-0.5, 0.8), 1, lambda n, x: mpmath.bessely(0, x), 0),
@@ -130,6 +135,8 @@ def test_slopes_at_special_arguments(name, at, argument, reference, side):
         (lambda x: sps.ive(0.5, x), 0.0, math.inf),
         (lambda x: sps.fdtr(1.0, 3.0, x), 0.0, math.inf),
         (lambda x: sps.powm1(x, 0.5), 0.0, math.inf),
+        (lambda x: sps.chndtr(x, 0.3, 2.0), 0.0, math.inf),
+        (lambda x: sps.ncfdtr(1.0, 3.0, 0.5, x), 0.0, math.inf),
     ],
 )
 @pytest.mark.filterwarnings("ignore::simpleautodiff.DomainWarning")

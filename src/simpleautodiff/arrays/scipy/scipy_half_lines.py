@@ -12,7 +12,7 @@ from typing import Any
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.newton import invert
 from simpleautodiff.arrays.registry import Function, implements_scipy
-from simpleautodiff.arrays.scipy.scipy_densities import choose_at_ends, gamma_density
+from simpleautodiff.arrays.scipy.scipy_densities import LOW_END, choose_at_ends, gamma_density
 from simpleautodiff.arrays.ufuncs import evaluate_plainly
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.rules.branches import where as where_row
@@ -23,8 +23,6 @@ from simpleautodiff.rules.scalar.incomplete import gammainc, gammaincc
 from simpleautodiff.rules.scalar.information import xlogy
 from simpleautodiff.rules.scalar.special import lgamma
 from simpleautodiff.values.functions import optional
-
-LOW_END = (0.0, 0.0)  # where a density begins
 
 
 def _multiply_power(x: Any, exponent: Any, further: Any, log_rest: Function, fall: Any) -> Any:
