@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import to_plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain
 from simpleautodiff.rules.branches import choose
@@ -144,8 +144,10 @@ polygamma_step: Wrapping = scipy_row(
 
 
 def _is_pole(x: Any) -> Any:
-    """Tell where Γ has a pole."""
-    return (to_plain(x) <= 0) & (to_plain(x) == np.floor(to_plain(x)))
+    """Tell where Γ has a pole; an interval is taken to have none."""
+    number = to_plain(x)
+    known = isinstance(number, (int, float, np.generic, np.ndarray, Traced))
+    return (number <= 0) & (number == np.floor(number)) if known else np.False_
 
 
 def _betaln_slope(a: Any, b: Any) -> Any:
