@@ -134,3 +134,40 @@ def test_refusals(f, x, error, message):
 def test_a_batch_is_refused(name):
     with pytest.raises(ad.RuleError, match="one matrix at a time"):
         ad.vmap(lambda x: getattr(sl, name)(x)[0])(np.stack([POSITIVE, POSITIVE]))
+
+
+# Less than full rank. -----------------------------------------------------------------------------
+
+SINGULAR = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]])
+
+
+@pytest.mark.parametrize("qr", [lambda x: np.linalg.qr(x), lambda x: sl.qr(x)])
+def test_the_last_element_of_a_square_r_may_be_0(qr):
+    """The last column of Q is what the first two leave: Q and R are smooth."""
+    f = lambda x: np.concatenate(qr(x))
+    direction = check_both_modes(f, SINGULAR, exact=1e-12, near=1e-8, transposed=1e-13)
+    of_one = ad.jacobian(lambda x: np.concatenate(qr(x)))(np.zeros((1, 1)))
+    assert abs(of_one).ravel().tolist() == [0.0, 1.0]  # Q is ±1, R is ± the element
+    slope = ad.grad(lambda x: np.sum(f(x) * np.cos(np.arange(18.0)).reshape(6, 3)))
+    second = ad.jvp(slope, (SINGULAR,), (direction,))[1]
+    alike(second, differences(slope, SINGULAR, direction), 1e-8)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.linalg.qr(x)[0],
+        lambda x: np.linalg.qr(x[:, :2])[1],
+        lambda x: sl.polar(x)[0],
+        lambda x: sl.polar(x)[1],
+        lambda x: sl.fractional_matrix_power(x, 0.5),
+    ],
+)
+@pytest.mark.parametrize("x", [np.ones((3, 3)), np.zeros((3, 3))])
+def test_factors_that_jump_are_refused(f, x):
+    with pytest.raises(ad.errors.MatrixError, match="full rank"):
+        ad.grad(lambda x: f(x).sum())(x)
+    with pytest.raises(ad.errors.MatrixError, match="full rank"):
+        ad.jvp(f, (x,), (x + 1,))
+    with pytest.raises(ad.errors.MatrixError, match="full rank"):
+        ad.vmap(ad.grad(lambda x: f(x).sum()))(np.stack([np.eye(3), x]))

@@ -34,6 +34,16 @@ def test_map_coordinates(order, mode):
         check_both_modes(f, points, exact=1e-13, near=1e-8, transposed=1e-14)
 
 
+@pytest.mark.parametrize("mode", ["constant", "mirror"])
+def test_map_coordinates_of_batches(mode):
+    f = lambda x: scipy.ndimage.map_coordinates(IMAGE, np.stack([x, 2 * x]), order=1, mode=mode)
+    slopes = ad.grad(lambda x: f(x).sum())
+    points = np.array([[0.3, 1.2], [0.7, 9.0]])
+    np.testing.assert_allclose(
+        ad.vmap(slopes)(points), np.stack([slopes(x) for x in points]), rtol=1e-14
+    )
+
+
 def test_map_coordinates_without_its_filter_and_of_one_axis():
     f = lambda x: scipy.ndimage.map_coordinates(IMAGE[0], [x], prefilter=False)
     check_both_modes(f, np.array([0.3, 2.2, 4.1]), exact=1e-13, near=1e-9, transposed=1e-14)

@@ -116,6 +116,7 @@ DISTANCES = {
     "minkowski": (lambda x: sd.pdist(x, "minkowski", p=3, w=W**2), M[:, 1:4]),
     "mahalanobis": (lambda x: sd.cdist(x, x + 4, "mahalanobis", VI=np.diag(W**2)), M[:, 1:4]),
     "two vectors": (lambda x: sd.euclidean(x, V**2) + sd.cosine(x, V**2) + sd.cityblock(x, X), V),
+    "jensenshannon": (lambda x: sd.jensenshannon(x**2, V**2 + 1, base=3.0), V),
     "squareform": (lambda x: sd.squareform(x**2), V),
     "squareform back": (lambda x: sd.squareform(x @ x.T, checks=False), M),
 }

@@ -202,7 +202,7 @@ METHODS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf")
 CONTINUOUS = sorted(
     (name, method)
     for _, name, method in (key.split(".") for key in SCIPY if key.count(".") == 2)
-    if method in METHODS and name not in ("multivariate_normal", "dirichlet")
+    if method in METHODS and name not in ("multivariate_normal", "dirichlet", "rv_continuous")
 )
 
 

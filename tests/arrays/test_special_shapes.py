@@ -5,6 +5,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.linalg
 import scipy.signal
 import scipy.stats as st
@@ -224,3 +225,53 @@ def test_the_spacing_of_a_smoothed_derivative():
     x = np.arange(7.0) ** 2
     f = lambda delta: scipy.signal.savgol_filter(x, 5, 2, deriv=1, delta=delta)
     np.testing.assert_allclose(ad.jacobian(f)(0.5), -f(0.5) / 0.5, rtol=1e-12, atol=1e-12)
+
+
+def test_the_circular_deviation_of_equal_angles_has_slope_0():
+    f = lambda x: st.circstd(x)
+    for angles in (np.zeros(3), np.full(4, 1.0)):
+        assert ad.grad(f)(angles).tolist() == [0.0] * len(angles)
+    angles = np.array([0.3, 0.9, 6.1])
+    value, gradient = ad.value_and_grad(f)(angles)
+    assert value == f(angles)
+    with mpmath.workdps(40):
+        deviation = lambda *x: mpmath.sqrt(
+            -2 * mpmath.log(abs(mean([mpmath.expj(angle) for angle in x])))
+        )
+        by_hand = [difference(deviation, i)(*map(mpmath.mpf, angles)) for i in range(3)]
+    np.testing.assert_allclose(gradient, np.array(by_hand, float), rtol=1e-13)
+    narrow = ad.grad(lambda x: st.circstd(x, high=7.0, low=1.0))(angles)
+    scale = 6 / (2 * math.pi)
+    np.testing.assert_allclose(narrow, ad.grad(lambda x: f(x))(angles / scale), rtol=1e-13)
+    with pytest.raises(ad.RuleError, match="nan_policy"):
+        ad.grad(lambda x: st.circstd(x, nan_policy="omit"))(angles)
+
+
+def test_equal_distributions_have_a_distance_of_slope_0():
+    p, q = np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0, 0.5])
+    assert ad.grad(distance.jensenshannon)(p, 2 * p).tolist() == [0.0] * 3
+    assert ad.grad(lambda p: distance.jensenshannon(p, p))(p).tolist() == [0.0] * 3
+    value, gradient = ad.value_and_grad(lambda p: distance.jensenshannon(p, q, base=2.0))(p)
+    assert value == distance.jensenshannon(p, q, base=2.0)
+
+    def by_hand(*p):
+        p, r = [x / mpmath.fsum(p) for x in p], [mpmath.mpf(x) / 3.5 for x in q]
+        terms = [
+            a * mpmath.log(2 * a / (a + b)) + b * mpmath.log(2 * b / (a + b))
+            for a, b in zip(p, r, strict=True)
+        ]
+        return mpmath.sqrt(mpmath.fsum(terms) / 2 / mpmath.log(2))
+
+    with mpmath.workdps(40):
+        slopes = [difference(by_hand, i)(*map(mpmath.mpf, p)) for i in range(3)]
+    np.testing.assert_allclose(gradient, np.array(slopes, float), rtol=1e-13)
+    both = ad.grad(lambda p: distance.jensenshannon(np.stack([p, q]), np.stack([q, q]), axis=1)[0])
+    np.testing.assert_allclose(both(p) / math.sqrt(math.log(2)), gradient, rtol=1e-13)
+
+
+@pytest.mark.parametrize("n", [4, 5])
+@pytest.mark.parametrize("dx", [0.0, 0.3])
+def test_an_integral_is_proportional_to_its_step(n, dx):
+    y = np.arange(n) ** 2.0
+    slope = ad.grad(lambda dx: scipy.integrate.simpson(y, dx=dx))(dx)
+    assert slope == pytest.approx((n - 1) ** 3 / 3, rel=1e-14)  # exact for parabolas

@@ -303,3 +303,12 @@ def test_functions_of_scipy_that_take_one_example(f):
     grid = np.stack([t, t / 2])
     expected = [[f(one) for one in row] for row in grid]
     np.testing.assert_allclose(ad.vmap(ad.vmap(f))(grid), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("digits", [(), (1,), (-1,)])
+def test_pythons_round_of_a_batch(digits):
+    f = lambda x: round(x, *digits) * x
+    x = np.array([0.33, 1.27, -16.8])
+    np.testing.assert_allclose(ad.vmap(f)(x), [f(each) for each in x.tolist()], rtol=1e-14)
+    slopes = [round(each, *digits) for each in x.tolist()]
+    np.testing.assert_allclose(ad.vmap(ad.grad(f))(x), slopes, rtol=1e-14)

@@ -19,13 +19,14 @@ from simpleautodiff.errors import LostDerivativeError, TraceError, cite_line, fi
 from simpleautodiff.rules.decisions import note_answer
 
 SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> its implementation for nodes
+THROUGH_SCIPY: set[str] = set()  # those of which the implementation calls SciPy's own function
 INSTEAD: dict[str, str] = {}  # "linalg.orth" -> advice for a function without a derivative
 
 
 def refuse_array(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Refuse to convert a node to a plain array, and say what to write instead."""
     asked = scipy_caller()
-    if (known := asked) in SCIPY or (known := _user_spelling(asked)) in SCIPY:
+    if _is_answered(known := asked) or _is_answered(known := _user_spelling(asked)):
         raise LostDerivativeError(_advise_import(known) + cite_line())
     if asked:
         raise no_scipy_rule(asked)
@@ -47,7 +48,7 @@ def explain_compiled_scipy(error: BaseException) -> str:
     step = error.__traceback__
     while step is not None:
         in_scipy = str(step.tb_frame.f_globals.get("__name__")).startswith("scipy.")
-        known = [name for name in _names(step.tb_frame) if name in SCIPY] if in_scipy else []
+        known = list(filter(_is_answered, _names(step.tb_frame))) if in_scipy else []
         if known:
             return _advise_import(known[0])
         step = step.tb_next
@@ -104,10 +105,14 @@ def scipy_caller() -> str:
     """Return the SciPy function that the user called, as ``linalg.expm``; "" if none is running."""
     names = [name for frame in find_scipy_frames() for name in _names(frame)]
     for name in names:
-        if name in SCIPY:
+        if _is_answered(name):
             return name
     known = [name for name in names if name in INSTEAD or _is_public(name)]
     return (known or names or [""])[-1]
+
+
+def _is_answered(name: str) -> bool:
+    return name in SCIPY and name not in THROUGH_SCIPY
 
 
 def _user_spelling(asked: str) -> str:

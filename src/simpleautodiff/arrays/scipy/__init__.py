@@ -3,8 +3,10 @@
 from simpleautodiff.arrays.scipy import (
     scipy_coordinates as scipy_coordinates,
     scipy_distance as scipy_distance,
+    scipy_ends as scipy_ends,
     scipy_factorizations as scipy_factorizations,
     scipy_fft as scipy_fft,
+    scipy_half_lines as scipy_half_lines,
     scipy_integrate as scipy_integrate,
     scipy_interpolate as scipy_interpolate,
     scipy_linalg as scipy_linalg,

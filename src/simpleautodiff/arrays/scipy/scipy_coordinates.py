@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from simpleautodiff.arrays.registry import Function, implements_scipy
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.indexing import getitem
-from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where
 from simpleautodiff.values.functions import optional
 
@@ -55,18 +57,22 @@ def map_coordinates(
             f"'constant', or for order 0 and 1 'nearest'{cite_line()}"
         )
     elements = _filter(input, order, mode) if prefilter and order > 1 else input
+    flat = reshape(elements, (-1,))
     axes = [getitem(coordinates, axis) for axis in range(shape_of(coordinates)[0])]
     places = [_weigh(x, n, order, mode) for x, n in zip(axes, shape_of(input), strict=True)]
     total: Any = 0.0
     for corner in itertools.product(*places):
-        term = getitem(elements, tuple(index for index, _ in corner))
+        place = 0
+        for (index, _), n in zip(corner, shape_of(input), strict=True):
+            place = place * n + index
+        term = getitem(flat, place)
         for _, weight in corner:
             term = term * weight
         total = total + term
     if mode != "constant":
         return total
     ends = zip(map(to_plain, axes), shape_of(input), strict=True)
-    outside = np.any([(x < 0) | (x > n - 1) for x, n in ends], axis=0)
+    outside = functools.reduce(operator.or_, [(x < 0) | (x > n - 1) for x, n in ends])
     return where(outside, cval, total)
 
 

@@ -16,6 +16,7 @@ from simpleautodiff.rules.scalar.special import lgamma
 
 HALF_LINE = (0.0, math.inf)
 UNIT_INTERVAL = (0.0, 1.0)
+LOW_END = (0.0, 0.0)  # of a half-line, alone
 
 
 def choose_at_ends(

@@ -9,11 +9,13 @@ import numpy as np
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy.numpy_linalg import norm
 from simpleautodiff.arrays.registry import Function, implements_scipy, to_dtype
-from simpleautodiff.core.level import Traced
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
+from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.scalar.information import rel_entr
 from simpleautodiff.rules.sums_of_squares import as_sum_of_squares
 from simpleautodiff.values.functions import optional
 
@@ -59,6 +61,19 @@ def _correlation(u: Any, v: Any, w: Any = None) -> Any:
 def _mahalanobis(u: Any, v: Any, VI: Any) -> Any:
     along = u - v
     return np.sqrt(as_sum_of_squares(sum_over((along @ _floats(VI)) * along, -1, False)))
+
+
+@implements_scipy("spatial.distance.jensenshannon")
+def jensenshannon(
+    p: Any, q: Any, base: Any = None, *, axis: int = 0, keepdims: bool = False
+) -> Any:
+    """Return the distance of two distributions; that of equal ones has the slope 0."""
+    p, q = (x / sum_over(x, axis, True) for x in (_floats(p), _floats(q)))
+    middle = (p + q) / 2
+    divergence = sum_over(rel_entr(p, middle) + rel_entr(q, middle), axis, keepdims) / 2
+    divergence = divergence if base is None else divergence / np.log(base)
+    none = to_plain(divergence) == 0
+    return where_row(none, 0.0, np.sqrt(where_row(none, 1.0, divergence)))
 
 
 METRICS: dict[str, Function] = {

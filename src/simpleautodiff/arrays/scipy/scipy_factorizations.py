@@ -15,7 +15,7 @@ from simpleautodiff.arrays.given_values import align_phases
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy import factorizations as factors
 from simpleautodiff.arrays.registry import implements_scipy, is_batch
-from simpleautodiff.arrays.scipy.scipy_linalg import reject_settings, solve_triangular
+from simpleautodiff.arrays.scipy.scipy_linalg import check_rank, reject_settings, solve_triangular
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import InputError, MatrixError, RuleError, cite_line
 from simpleautodiff.rules.array import matrix_functions as matrices
@@ -227,6 +227,7 @@ def polar(a: Any, side: str = "right") -> Any:
         raise InputError(
             f"scipy.linalg.polar: side is 'right' or 'left', not {side!r}{cite_line()}"
         )
+    check_rank("polar", a)
     m, n = shape_of(a)[-2:]
     turned = flip(a)
     if m >= n:

@@ -15,6 +15,7 @@ from simpleautodiff.arrays.registry import FUNCTIONS, Function, implements_scipy
 from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.errors import InputError, RuleError, cite_line
 from simpleautodiff.rules.array import matrix_equations as equations, matrix_functions as matrices
+from simpleautodiff.rules.array.decompositions import find_examples, refuse_matrix
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem, set_item
 from simpleautodiff.rules.array.linear_systems import cholesky as cholesky_row, flip
@@ -35,6 +36,16 @@ def reject_settings(name: str, **given: Any) -> None:
                 f"scipy.linalg.{name} of a node has no rule for {setting}={value!r}; leave it at "
                 f"{default!r}{cite_line()}"
             )
+
+
+def check_rank(name: str, a: Any) -> None:
+    """Refuse a matrix of less than full rank."""
+    examples = find_examples(a)
+    if examples is None or not examples.size:
+        return
+    s = np.linalg.svd(examples, compute_uv=False)
+    if np.any(s <= max(examples.shape[-2:]) * np.finfo(s.dtype).eps * s[..., :1]):
+        refuse_matrix(a, f"scipy.linalg.{name} has no derivative here: it needs full rank")
 
 
 def _check_equal(name: str, a: Any, q: Any) -> None:
@@ -63,6 +74,7 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
     """Return a power of a matrix; a fractional one is exp(t log A)."""
     if not isinstance(t, Traced) and t == int(t):
         return np.linalg.matrix_power(A, int(t))
+    check_rank("fractional_matrix_power", A)
     return matrices.expm(t * matrices.logm(A))
 
 

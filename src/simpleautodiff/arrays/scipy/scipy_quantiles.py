@@ -15,6 +15,7 @@ from simpleautodiff.arrays.newton import invert
 from simpleautodiff.arrays.registry import SPECIAL_UFUNCS, Function, implements_scipy
 from simpleautodiff.arrays.scipy.scipy_densities import (
     HALF_LINE,
+    LOW_END,
     beta_prime_density,
     choose_at_ends,
     gamma_density,
@@ -26,6 +27,7 @@ from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.exponential import exp, log
+from simpleautodiff.rules.scalar.incomplete import gammainc
 from simpleautodiff.rules.scalar.noncentral import (
     chndtr,
     kolmogorov,
@@ -111,6 +113,27 @@ def _ncf_density(x: Any, dfn: Any, dfd: Any, nc: Any) -> Any:
     )
 
 
+def _ncx2(x: Any, df: Any, nc: Any) -> Any:
+    """Return the noncentral χ² distribution, whose density may be infinite at 0."""
+    return choose_at_ends(
+        LOW_END,
+        x,
+        lambda x: _mix(nc, lambda j: gammainc(df / 2 + j, x / 2)),
+        lambda x: chndtr(x, df, nc),
+    )
+
+
+def _ncf(dfn: Any, dfd: Any, nc: Any, x: Any) -> Any:
+    """Return the noncentral F distribution, whose density may be infinite at 0."""
+    fdtr = SPECIAL_UFUNCS["fdtr"]
+    return choose_at_ends(
+        LOW_END,
+        x,
+        lambda x: _mix(nc, lambda j: fdtr(dfn + 2 * j, dfd, x * dfn / (dfn + 2 * j))),
+        lambda x: ncfdtr(dfn, dfd, nc, x),
+    )
+
+
 def _minus(f: Function) -> Function:
     return lambda *args: -f(*args)
 
@@ -125,8 +148,8 @@ def _last_first(f: Function) -> Function:
 
 SPECIAL_UFUNCS.update(
     {
-        "chndtr": chndtr,
-        "ncfdtr": ncfdtr,
+        "chndtr": _ncx2,
+        "ncfdtr": _ncf,
         "nctdtr": nctdtr,
         "tklmbda": tklmbda,
         "kolmogorov": kolmogorov,
@@ -163,7 +186,7 @@ def _make_inverse(name: str, f: Function, slope: Function, last: bool = False) -
 _INVERSES: dict[
     tuple[str, ...], tuple[Function, Function]
 ] = {  # names of the quantile, from below and from above: the distribution, its density
-    ("chndtrix", "_ncx2_isf"): (chndtr, ncx2_density),
+    ("chndtrix", "_ncx2_isf"): (_ncx2, _ncx2_density),
     ("_ncf_ppf", "_ncf_isf"): (_last_first(ncfdtr), _last_first(ncf_density)),
     ("_nct_ppf", "_nct_isf"): (_last_first(nctdtr), _last_first(nct_density)),
     ("_skewnorm_ppf", "_skewnorm_isf"): (_skew_normal, _skew_normal_density),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.newton import order_of
 from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import SPECIAL_UFUNCS, Function, implements, implements_scipy
 from simpleautodiff.core.level import to_plain
@@ -21,12 +22,27 @@ from simpleautodiff.rules.scalar import (
     probability,
     special,
 )
+from simpleautodiff.rules.scalar.arithmetic import power
 from simpleautodiff.rules.scipy_values import scipy_special
 from simpleautodiff.values.functions import is_complex
 
 
 def _fix_order(row: Function, order: int) -> Function:
     return lambda x: row(order, x)
+
+
+def _with_integer_order(row: Function) -> Function:
+    """Return a function of an order, of which SciPy takes the integer part, and of x."""
+    return lambda n, x: row(n if order_of(n) else np.trunc(to_plain(n)), x)
+
+
+def _refuse_degree(name: str, *degrees: Any) -> None:
+    """Refuse a derivative in a degree, which is a plain number."""
+    if order_of(degrees):
+        raise RuleError(
+            f"scipy.special.{name} has no derivative in its degree or order: pass a plain number "
+            f"(node.value is one){cite_line()}"
+        )
 
 
 def _binom(n: Any, k: Any) -> Any:
@@ -47,10 +63,21 @@ def _huber(delta: Any, r: Any) -> Any:
 
 
 def _pseudo_huber(delta: Any, r: Any) -> Any:
-    """Return δ² (√(1 + (r/δ)²) - 1), in a form that does not cancel for small r."""
+    """Return δ² (√(1 + (r/δ)²) - 1), in a form that does not cancel for small r.
+
+    At δ = 0 it is 0, with the slope |r| to the right.
+    """
     none = to_plain(delta) == 0
     value = r * r / (1 + np.hypot(1.0, r / where_row(none, 1.0, delta)))
-    return where_row(to_plain(delta) < 0, math.inf, where_row(none, 0.0, value))
+    value = where_row(none, delta * abs(r) - delta * delta, value)
+    return where_row(to_plain(delta) < 0, math.inf, value)
+
+
+def _powm1(x: Any, y: Any) -> Any:
+    """Return x^y - 1, without cancelling where x is positive."""
+    positive = to_plain(x) > 0
+    near = elementary.expm1(y * elementary.log(where_row(positive, x, 1.0)))
+    return where_row(positive, near, power(where_row(positive, 1.0, x), y) - 1.0)
 
 
 def _loggamma(x: Any) -> Any:
@@ -77,6 +104,32 @@ def _nbdtr(k: Any, n: Any, p: Any) -> Any:
     return incomplete.betainc(n, np.floor(to_plain(k)) + 1.0, p)
 
 
+def _fdtr(m: Any, n: Any, x: Any) -> Any:
+    """Return the F distribution."""
+    steep, low = _start_steeply(m, n, x)
+    return incomplete.betainc(m / 2, n / 2, where_row(steep, low, m * x / (m * x + n)))
+
+
+def _fdtrc(m: Any, n: Any, x: Any) -> Any:
+    """Return 1 minus the F distribution."""
+    steep, low = _start_steeply(m, n, x)
+    return incomplete.betainc(n / 2, m / 2, where_row(steep, 1.0 - low, n / (m * x + n)))
+
+
+def _start_steeply(m: Any, n: Any, x: Any) -> tuple[Any, Any]:
+    """Tell where x is 0 and the F distribution steep; return there x of the beta distribution.
+
+    It does not depend on the degrees of freedom: the distribution is 0 there for all of them.
+    """
+    return (to_plain(x) == 0) & (to_plain(m) < 2), x * (to_plain(m) / to_plain(n))
+
+
+def _truncate(x: Any) -> Any:
+    """Return the integer part, which is what SciPy takes of a count; an integer has its slope."""
+    whole = np.trunc(to_plain(x))
+    return where_row(whole == to_plain(x), x, whole)
+
+
 _ORTHOGONAL: dict[str, tuple[Function, Function]] = {  # by name: degree 1, and the recurrence
     "eval_legendre": (
         lambda x: x,
@@ -98,6 +151,7 @@ def _make_orthogonal(name: str) -> Function:
     first, following = _ORTHOGONAL[name]
 
     def evaluate(n: Any, x: Any) -> Any:
+        _refuse_degree(name, n)
         degree = to_plain(n)
         if np.ndim(degree) or degree != int(degree) or degree < 0:
             raise RuleError(
@@ -138,8 +192,9 @@ _IMPLEMENTATIONS: dict[str, Function] = {
     "k1e": _fix_order(bessel.kve, 1),
     "i0e": _fix_order(bessel.ive, 0),
     "i1e": _fix_order(bessel.ive, 1),
-    "yn": bessel.yv,
-    "kn": bessel.kv,
+    "yn": _with_integer_order(bessel.yv),
+    "kn": _with_integer_order(bessel.kv),
+    "expn": _with_integer_order(bessel.expn),
     "chdtr": lambda v, x: incomplete.gammainc(v / 2, x / 2),
     "chdtrc": lambda v, x: incomplete.gammaincc(v / 2, x / 2),
     "gdtr": lambda a, b, x: incomplete.gammainc(b, a * x),
@@ -148,22 +203,22 @@ _IMPLEMENTATIONS: dict[str, Function] = {
     "pdtrc": lambda k, m: incomplete.gammainc(np.floor(to_plain(k)) + 1.0, m),
     "chdtri": lambda v, p: 2 * incomplete.gammainccinv(v / 2, p),
     "gdtrix": lambda a, b, p: incomplete.gammaincinv(b, p) / a,
-    "pdtri": lambda k, p: incomplete.gammainccinv(np.floor(to_plain(k)) + 1.0, p),
-    "fdtr": lambda m, n, x: incomplete.betainc(m / 2, n / 2, m * x / (m * x + n)),
-    "fdtrc": lambda m, n, x: incomplete.betainc(n / 2, m / 2, n / (m * x + n)),
+    "pdtri": lambda k, p: incomplete.gammainccinv(_truncate(k) + 1.0, p),
+    "fdtr": _fdtr,
+    "fdtrc": _fdtrc,
     "fdtri": _fdtri,
-    "bdtr": _bdtr,
-    "bdtrc": lambda k, n, p: 1.0 - _bdtr(k, n, p),
+    "bdtr": lambda k, n, p: _bdtr(k, _truncate(n), p),
+    "bdtrc": lambda k, n, p: 1.0 - _bdtr(k, _truncate(n), p),
     "_binom_cdf": _bdtr,
     "_binom_sf": lambda k, n, p: 1.0 - _bdtr(k, n, p),
-    "nbdtr": _nbdtr,
-    "nbdtrc": lambda k, n, p: 1.0 - _nbdtr(k, n, p),
+    "nbdtr": lambda k, n, p: _nbdtr(_truncate(k), _truncate(n), p),
+    "nbdtrc": lambda k, n, p: 1.0 - _nbdtr(_truncate(k), _truncate(n), p),
     "_nbinom_cdf": _nbdtr,
     "_nbinom_sf": lambda k, n, p: 1.0 - _nbdtr(k, n, p),
     "_beta_ppf": lambda p, a, b: incomplete.betaincinv(a, b, p),
     "_cauchy_ppf": lambda q, loc, scale: loc - scale / np.tan(math.pi * q),
     "_cauchy_isf": lambda q, loc, scale: loc + scale / np.tan(math.pi * q),
-    "powm1": lambda x, y: np.expm1(y * np.log(x)),
+    "powm1": _powm1,
     "sici": lambda x: (bessel.sici_s(x), bessel.sici_c(x)),
     "shichi": lambda x: (bessel.shichi_s(x), bessel.shichi_c(x)),
     "airy": lambda x: tuple(bessel.airy(k, x) for k in range(4)),
@@ -177,7 +232,7 @@ _IMPLEMENTATIONS: dict[str, Function] = {
         name: getattr(module, name)
         for module, names in (
             (bessel, "jv yv iv kv ive kve hyp0f1 hyp1f1 hyp2f1 hyperu ellipk ellipe exprel spence"),
-            (bessel, "dawsn expi exp1 expn"),
+            (bessel, "dawsn expi exp1"),
             (information, "logit xlogy xlog1py entr rel_entr kl_div boxcox boxcox1p inv_boxcox"),
             (information, "inv_boxcox1p sindg cosdg tandg cosm1"),
             (bessel, "wofz"),
@@ -206,10 +261,24 @@ def i0(x: Any) -> Any:
 @implements_scipy("special.polygamma")
 def polygamma(n: Any, x: Any) -> Any:
     """Return the n-th derivative of digamma."""
+    _refuse_degree("polygamma", n)
     order = to_plain(n)
     if np.ndim(order) or order != int(order):
         raise RuleError(f"the order of polygamma of a node is one integer, not {order!r}")
     return special.digamma(x) if order == 0 else special.polygamma(int(order), x)
+
+
+@implements_scipy("special.diric")
+def diric(x: Any, n: Any) -> Any:
+    """Return sin(nx/2)/(n sin(x/2)), with the distance r from the nearest multiple of 2π as x."""
+    _refuse_degree("diric", n)
+    count = to_plain(n)
+    turns = np.round(to_plain(x) / (2 * math.pi))
+    r = (x - 2 * math.pi * turns) / (2 * math.pi)
+    known = (count > 0) & (count == np.floor(count))
+    odd = np.where(known, turns * (count - 1) % 2 == 1, False)
+    ratio = special.sinc(count * r) / special.sinc(r)
+    return where_row(known, np.where(odd, -1.0, 1.0) * ratio, math.nan)
 
 
 @implements_scipy("special.zeta")
@@ -227,6 +296,7 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
 @implements_scipy("special.sph_harm_y")
 def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     """Return a spherical harmonic."""
+    _refuse_degree("sph_harm_y", n, m)
     if diff_n or np.ndim(to_plain(n)) or np.ndim(to_plain(m)):
         raise RuleError(
             "scipy.special.sph_harm_y of a node takes one degree and one order, and diff_n=0; "

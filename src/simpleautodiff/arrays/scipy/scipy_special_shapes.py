@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY, no_scipy_rule
-from simpleautodiff.arrays.registry import implements_scipy
+from simpleautodiff.arrays.registry import Function, implements_scipy
 from simpleautodiff.arrays.scipy.scipy_densities import HALF_LINE
 from simpleautodiff.arrays.scipy.scipy_stats import register_continuous
 from simpleautodiff.core.level import to_plain
+from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.scalar.arithmetic import power
 from simpleautodiff.rules.scalar.bessel import iv, ive, log1prel
 from simpleautodiff.rules.scalar.exponential import exp, expm1, log, log1p, softplus
-from simpleautodiff.rules.scalar.information import boxcox, boxcox1p, inv_boxcox
+from simpleautodiff.rules.scalar.information import boxcox, boxcox1p, inv_boxcox, xlogy
 from simpleautodiff.rules.scalar.probability import log_ndtr
 from simpleautodiff.rules.scalar.trigonometric import cos
 
@@ -69,7 +70,35 @@ def _log_tail(x: Any, k: Any) -> Any:
 
 def _tail(x: Any, k: Any) -> Any:
     """Return (1 - kx)^(1/k), e^-x at k = 0: at h = 0 it is -log F."""
-    return exp(_log_tail(x, k))
+    return _at_end(
+        x, k, lambda rest, k: power(rest, 1 / k), math.inf, lambda x, k: exp(_log_tail(x, k))
+    )
+
+
+def _density(x: Any, k: Any) -> Any:
+    """Return (1 - kx)^(1/k-1), minus the slope of `_tail`."""
+    return _at_end(
+        x, k, lambda rest, k: power(rest, 1 / k - 1), 0.0, lambda x, k: exp(_log_density(x, k))
+    )
+
+
+def _log_density(x: Any, k: Any) -> Any:
+    return _at_end(
+        x,
+        k,
+        lambda rest, k: xlogy(1 / k - 1, rest),
+        -math.inf,
+        lambda x, k: (1 - k) * _log_tail(x, k),
+    )
+
+
+def _at_end(x: Any, k: Any, at_end: Function, below: float, elsewhere: Function) -> Any:
+    """Return a function of 1 - kx and k where that is 0, which is `below` for k < 0, or another."""
+    rest = 1 - k * x
+    end = to_plain(rest) == 0
+    there = where_row(end & (to_plain(k) > 0), k, 1.0)
+    last = where_row(to_plain(k) > 0, at_end(where_row(end, rest, 1.0), there), below)
+    return where_row(end, last, elsewhere(where_row(end, 0.0, x), k))
 
 
 def _kappa4_logcdf(x: Any, h: Any, k: Any) -> Any:
@@ -77,23 +106,36 @@ def _kappa4_logcdf(x: Any, h: Any, k: Any) -> Any:
 
 
 def _kappa4_logpdf(x: Any, h: Any, k: Any) -> Any:
-    return (1 - k) * _log_tail(x, k) + (1 - h) * _kappa4_logcdf(x, h, k)
+    low, (x, h, k) = _leave_low_end(x, h, k)
+    return where_row(low, -math.inf, _log_density(x, k) + _log_density(_tail(x, k), h))
+
+
+def _leave_low_end(x: Any, h: Any, k: Any) -> tuple[Any, list[Any]]:
+    """Tell where x is the end 1/k of a support with k < 0; return arguments with 0 there.
+
+    There the distribution function and all its derivatives are 0.
+    """
+    low = (to_plain(k) < 0) & (to_plain(k) * to_plain(x) == 1)
+    return low, [where_row(low, 0.0, each) for each in (x, h, k)]
+
+
+def _kappa4_pdf(x: Any, h: Any, k: Any) -> Any:
+    """Return the density; at an end of the support as a product, as its logarithm is infinite."""
+    low, (x, h, k) = _leave_low_end(x, h, k)
+    end = (to_plain(k) * to_plain(x) == 1) | (to_plain(h) * to_plain(_tail(x, k)) == 1)
+    inside = _kappa4_logpdf(*(where_row(end, 0.0, each) for each in (x, h, k)))
+    at_end = [where_row(end, each, 0.0) for each in (x, h, k)]
+    product = _density(at_end[0], at_end[2]) * _density(_tail(at_end[0], at_end[2]), at_end[1])
+    return where_row(low, 0.0, where_row(end, product, exp(inside)))
 
 
 SCIPY["stats.kappa4._logcdf"] = _kappa4_logcdf
 SCIPY["stats.kappa4._logpdf"] = _kappa4_logpdf
 SCIPY["stats.kappa4._cdf"] = lambda x, h, k: exp(_kappa4_logcdf(x, h, k))
-SCIPY["stats.kappa4._pdf"] = lambda x, h, k: exp(_kappa4_logpdf(x, h, k))
+SCIPY["stats.kappa4._pdf"] = _kappa4_pdf
 SCIPY["stats.kappa4._ppf"] = lambda q, h, k: -boxcox(-boxcox(q, h), k)
-
-
-@implements_scipy("stats.genextreme._logpdf")
-def genextreme_logpdf(x: Any, c: Any) -> Any:
-    """Return the logarithm of the density of a generalized extreme value distribution."""
-    return (1 - c) * _log_tail(x, c) - _tail(x, c)
-
-
-SCIPY["stats.genextreme._pdf"] = lambda x, c: exp(genextreme_logpdf(x, c))
+SCIPY["stats.genextreme._logpdf"] = lambda x, c: _kappa4_logpdf(x, 0.0, c)
+SCIPY["stats.genextreme._pdf"] = lambda x, c: _kappa4_pdf(x, 0.0, c)
 SCIPY["stats.genextreme._logcdf"] = lambda x, c: -_tail(x, c)
 SCIPY["stats.genextreme._cdf"] = lambda x, c: exp(-_tail(x, c))
 SCIPY["stats.genextreme._sf"] = lambda x, c: -expm1(-_tail(x, c))
@@ -126,7 +168,7 @@ def rice_logpdf(x: Any, b: Any) -> Any:
     return log(x) - (x * x + b * b) / 2 + _log_i0(x * b)
 
 
-SCIPY["stats.rice._pdf"] = lambda x, b: exp(rice_logpdf(x, b))
+SCIPY["stats.rice._pdf"] = lambda x, b: x * exp(_log_i0(x * b) - (x * x + b * b) / 2)
 
 
 @implements_scipy("stats.vonmises._logpdf")
@@ -205,6 +247,35 @@ def pmean(a: Any, p: Any, *, axis: Any = 0, dtype: Any = None, weights: Any = No
     """Return the power mean, (mean of a^p)^(1/p); at p = 0 it is the geometric mean."""
     a = a if dtype is None else a.astype(dtype)
     return inv_boxcox(np.average(boxcox(a, p), axis=axis, weights=weights), p)
+
+
+@implements_scipy("stats.circstd")
+def circstd(
+    samples: Any,
+    high: Any = 2 * math.pi,
+    low: Any = 0,
+    axis: Any = None,
+    nan_policy: str = "propagate",
+    *,
+    normalize: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """Return √(-2 log R), where 1 - R² is the variance of the sines plus that of the cosines.
+
+    Of equal angles it is 0 and has the slope 0, as any standard deviation.
+    """
+    if nan_policy != "propagate":
+        raise RuleError(
+            f"scipy.stats.circstd of a node takes nan_policy='propagate', not {nan_policy!r}"
+            f"{cite_line()}"
+        )
+    turn = 2 * math.pi / (high - low)
+    spread = np.hypot(
+        np.std(np.sin(samples * turn), axis=axis, keepdims=keepdims),
+        np.std(np.cos(samples * turn), axis=axis, keepdims=keepdims),
+    )
+    deviation = spread * np.sqrt(log1prel(-spread * spread))
+    return deviation if normalize else deviation / turn
 
 
 INSTEAD["stats.yeojohnson_normmax"] = (

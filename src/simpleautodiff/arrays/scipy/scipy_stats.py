@@ -229,6 +229,7 @@ register_continuous(
     "rayleigh", (), HALF_LINE, lambda z: log(z) - z * z / 2, pdf=lambda z: z * exp(-z * z / 2)
 )
 SCIPY["stats.norm.ppf"] = lambda q, loc=0.0, scale=1.0: loc + scale * ndtri(q)
+SCIPY["stats.norm.isf"] = lambda q, loc=0.0, scale=1.0: loc - scale * ndtri(q)
 
 
 def _make_beta_function(implementation: Function, right: float) -> Function:

@@ -7,13 +7,14 @@ derivatives are limits: see `repeated_values`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Kink
+from simpleautodiff.errors import MatrixError, cite_line
 from simpleautodiff.rules.array.dtypes import real_dtype
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.linear_systems import EQUAL_EIGENVALUES, flip, has_equal, inv, solve
@@ -28,6 +29,21 @@ from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import conj, imag, real
 from simpleautodiff.values.functions import is_complex
+
+
+def find_examples(x: Any) -> np.ndarray | None:
+    """Return the plain array of x, or that of all examples of a batch; None if there is none."""
+    plain = to_plain(x)
+    while hasattr(plain, "level") and hasattr(plain, "value"):
+        plain = to_plain(plain.value)
+    return plain if isinstance(plain, np.ndarray) else None
+
+
+def refuse_matrix(x: Any, message: str) -> NoReturn:
+    """Raise an error for a matrix, or have `vmap` find the example of a batch for which it is."""
+    error = MatrixError(f"{message}{cite_line()}")
+    level: Any = getattr(to_plain(x), "level", None)
+    raise level.part_at(error) if hasattr(level, "part_at") else error
 
 
 def _take_block(packed: Any, start: int, stop: int) -> Any:
@@ -178,20 +194,44 @@ def _solve_right(x: Any, r: Any) -> Any:
     return swap(solve(swap(r), swap(x)))
 
 
+def _make_regular(r: Any, a: Any) -> Any:
+    """Return R to divide by; refuse it where its rank is too low for Q to have a derivative.
+
+    The last column of a square Q is what the others leave, so that the last element of R does not
+    matter, and is replaced by 1.
+    """
+    m, n = shape_of(a)[-2:]
+    square = m == n and not is_complex(to_plain(r))
+    matrices = find_examples(r)
+    if matrices is not None and matrices.size:
+        sizes = np.abs(np.diagonal(matrices, axis1=-2, axis2=-1))[..., : n - 1 if square else n]
+        least = max(m, n) * np.finfo(matrices.dtype).eps * np.max(np.abs(matrices), (-2, -1))
+        if np.any(sizes <= least[..., None]):
+            reason = "Q of np.linalg.qr jumps where the rank changes, and has no derivative"
+            refuse_matrix(r, f"the matrix does not have full rank: {reason}")
+    last = np.eye(n, dtype=bool) & (np.arange(n) == n - 1)
+    return where(last, 1.0, r) if square else r
+
+
 def _qr_push(dot: Any, packed: Any, a: Any) -> Any:
     q, r = split_qr(packed, a)
-    x = _solve_right(dot, r)
+    x = _solve_right(dot, _make_regular(r, a))
     y = matmul(flip(q), x)
-    rest = y - _skew(y)
-    return concatenate([x - matmul(q, rest), swap(matmul(rest, r))], -2)
+    skew = _skew(y)
+    turned = matmul(q, skew)
+    if shape_of(a)[-2] > shape_of(a)[-1]:
+        turned = turned + x - matmul(q, y)
+    return concatenate([turned, swap(matmul(flip(q), dot) - matmul(skew, r))], -2)
 
 
 def _qr_pull(bar: Any, packed: Any, a: Any) -> Any:
     q, r = split_qr(packed, a)
     bar_q, bar_r = split_qr(bar, a)
     g = matmul(bar_r, swap(r)) - matmul(swap(q), bar_q)
-    x = bar_q + matmul(conj(q), g - _skew_back(g))
-    return swap(solve(r, swap(x)))
+    x = -matmul(conj(q), _skew_back(g))
+    if shape_of(a)[-2] > shape_of(a)[-1]:
+        x = x + _project_out(conj(q), bar_q)
+    return swap(solve(_make_regular(r, a), swap(x))) + matmul(conj(q), bar_r)
 
 
 qr: Wrapping = row(

@@ -97,7 +97,11 @@ def _ive_slope(v: Any, n: Any, x: Any) -> Any:
         kummer = hyp1f1(n + 1.5, 2 * n + 2, -2 * abs(x))
         return n / x * v - sign(x) * (x / 2) ** n * _reciprocal_factorial(n) * kummer
 
-    return choose(_is_far(n, x), far, lambda: (ive(n - 1, x) + ive(n + 1, x)) / 2 - sign(x) * v)
+    def near() -> Any:
+        return (ive(n - 1, x) + ive(n + 1, x)) / 2 - sign(x) * v
+
+    as_a_root = (to_plain(x) == 0) & (to_plain(n) > 0) & (to_plain(n) < 1)
+    return choose(_is_far(n, x), far, lambda: choose(as_a_root, math.inf, near))
 
 
 def _kve_slope(v: Any, n: Any, x: Any) -> Any:

@@ -6,6 +6,7 @@ of an inverse follows from both by the implicit function theorem.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -77,9 +78,20 @@ gammaincc = scipy_row(
     domain=BOTH_POSITIVE,
 )
 QUANTILE_DOMAIN = Domain("a > 0, 0 < p < 1", lambda a, p: a > 0 and 0 < p < 1)
+
+
+def _gamma_quantile_slope(v: Any, a: Any) -> Any:
+    """Differentiate a quantile in a; the lowest one, v = 0, is the same for every a."""
+    return choose(
+        to_plain(v) == 0,
+        ZERO,
+        lambda: -gammainc_derivative(1, a, v) / _gamma_density(0, a, v),
+    )
+
+
 gammaincinv = scipy_row(
     "gammaincinv",
-    lambda v, a, _p: -gammainc_derivative(1, a, v) / _gamma_density(0, a, v),
+    lambda v, a, _p: _gamma_quantile_slope(v, a),
     lambda v, a, _p: 1 / _gamma_density(0, a, v),
     reason="from P(a, v) = p follows dv = (dp - ∂P/∂a da)/(∂P/∂v)",
     kinks=(Kink("p = 0", lambda a, p: p == 0, "1 over the density there", (1,)),),
@@ -87,7 +99,7 @@ gammaincinv = scipy_row(
 )
 gammainccinv = scipy_row(
     "gammainccinv",
-    lambda v, a, _p: -gammainc_derivative(1, a, v) / _gamma_density(0, a, v),
+    lambda v, a, _p: _gamma_quantile_slope(v, a),
     lambda v, a, _p: -1 / _gamma_density(0, a, v),
     reason="from 1 - P(a, v) = p follows dv = -(dp + ∂P/∂a da)/(∂P/∂v)",
     kinks=(Kink("p = 1", lambda a, p: p == 1, "-1 over the density there", (1,)),),
@@ -154,10 +166,21 @@ betaincc = scipy_row(
     kinks=(Kink(STEEP_ENDS, _is_steep, "-inf, by continuity", (2,)),),
     domain=BETA_DOMAIN,
 )
+
+
+def _beta_quantile_slope(m: int, n: int, a: Any, b: Any, v: Any) -> Any:
+    """Differentiate a quantile in a or b; the lowest and the highest, 0 and 1, are the same."""
+    return choose(
+        (to_plain(v) == 0) | (to_plain(v) == 1),
+        ZERO,
+        lambda: -betainc_derivative(m, n, a, b, v) / _beta_density(0, 0, a, b, v),
+    )
+
+
 betaincinv = scipy_row(
     "betaincinv",
-    lambda v, a, b, _p: -betainc_derivative(1, 0, a, b, v) / _beta_density(0, 0, a, b, v),
-    lambda v, a, b, _p: -betainc_derivative(0, 1, a, b, v) / _beta_density(0, 0, a, b, v),
+    lambda v, a, b, _p: _beta_quantile_slope(1, 0, a, b, v),
+    lambda v, a, b, _p: _beta_quantile_slope(0, 1, a, b, v),
     lambda v, a, b, _p: 1 / _beta_density(0, 0, a, b, v),
     reason="from I(a, b, v) = p follows dv = (dp - ∂I/∂a da - ∂I/∂b db)/(∂I/∂v)",
     kinks=(Kink("p = 0 or 1", lambda a, b, p: p in (0, 1), "1 over the density there", (2,)),),
@@ -165,8 +188,8 @@ betaincinv = scipy_row(
 )
 betainccinv = scipy_row(
     "betainccinv",
-    lambda v, a, b, _p: -betainc_derivative(1, 0, a, b, v) / _beta_density(0, 0, a, b, v),
-    lambda v, a, b, _p: -betainc_derivative(0, 1, a, b, v) / _beta_density(0, 0, a, b, v),
+    lambda v, a, b, _p: _beta_quantile_slope(1, 0, a, b, v),
+    lambda v, a, b, _p: _beta_quantile_slope(0, 1, a, b, v),
     lambda v, a, b, _p: -1 / _beta_density(0, 0, a, b, v),
     reason="from 1 - I(a, b, v) = p follows dv = -(dp + ∂I/∂a da + ∂I/∂b db)/(∂I/∂v)",
     kinks=(Kink("p = 0 or 1", lambda a, b, p: p in (0, 1), "-1 over the density there", (2,)),),
@@ -177,8 +200,19 @@ betainccinv = scipy_row(
 
 
 def log_t_density(df: Any, x: Any) -> Any:
-    """Return the logarithm of Student's density."""
-    return -betaln(df / 2, 0.5) - log(df) / 2 - (df + 1) / 2 * log1p(x * x / df)
+    """Return the logarithm of Student's density, which is normal for infinite df."""
+
+    def student() -> Any:
+        return -betaln(df / 2, 0.5) - log(df) / 2 - (df + 1) / 2 * log1p(x * x / df)
+
+    def normal() -> Any:
+        return -x * x / 2 - math.log(2 * math.pi) / 2
+
+    return choose(_is_infinite(df), normal, student)
+
+
+def _is_infinite(df: Any) -> Any:
+    return to_plain(df) == math.inf
 
 
 def _limit(df: Any) -> Any:
@@ -196,7 +230,7 @@ limited_df = scipy_row(
 
 def _stdtr_slope(df: Any, x: Any) -> Any:
     """Differentiate Student's distribution in df: beyond |x| is I(df/2, 1/2, df/(df + x²))/2."""
-    df = limited_df(df)
+    df = limited_df(choose(_is_infinite(df), 1.0, df))
     near = choose(
         to_plain(x) ** 2 < to_plain(df),
         lambda: betainc_derivative(0, 1, 0.5, df / 2, x * x / (df + x * x)),
@@ -207,14 +241,16 @@ def _stdtr_slope(df: Any, x: Any) -> Any:
 
 stdtr = scipy_row(
     "stdtr",
-    lambda _v, df, x: _stdtr_slope(df, x),
+    lambda _v, df, x: choose(_is_infinite(df), ZERO, lambda: _stdtr_slope(df, x)),
     lambda _v, df, x: exp(log_t_density(df, x)),
     reason="the slope of Student's distribution is its density; in df by the beta function",
     domain=Domain("df > 0", lambda df, x: df > 0),
 )
 stdtrit = scipy_row(
     "stdtrit",
-    lambda v, df, _p: -_stdtr_slope(df, v) * exp(-log_t_density(df, v)),
+    lambda v, df, _p: choose(
+        _is_infinite(df), ZERO, lambda: -_stdtr_slope(df, v) * exp(-log_t_density(df, v))
+    ),
     lambda v, df, _p: exp(-log_t_density(df, v)),
     reason="from F(df, v) = p follows dv = (dp - ∂F/∂df ddf)/density",
     domain=Domain("df > 0, 0 < p < 1", lambda df, p: df > 0 and 0 < p < 1),

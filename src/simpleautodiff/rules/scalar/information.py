@@ -59,11 +59,17 @@ entr = scipy_row(
     domain=Domain("x ≥ 0", lambda x: x >= 0),
     kinks=(Kink("x = 0", lambda x: x == 0, "inf, by continuity"),),
 )
+
+
+def _are_zero(x: Any, y: Any) -> Any:
+    return (to_plain(x) == 0) & (to_plain(y) == 0)
+
+
 FIRST_ZERO = Kink("x = 0", lambda x, y: x == 0, "-inf, by continuity", (0,))
 rel_entr = scipy_row(
     "rel_entr",
     lambda _v, x, y: log(x / y) + 1,
-    lambda _v, x, y: -x / y,
+    lambda _v, x, y: choose(_are_zero(x, y), ZERO, lambda: -x / y),
     reason="the derivatives of x log(x/y) are log(x/y) + 1 and -x/y",
     kinks=(FIRST_ZERO,),
     domain=BOTH,
@@ -79,7 +85,7 @@ def _log_ratio(x: Any, y: Any) -> Any:
 kl_div = scipy_row(
     "kl_div",
     lambda _v, x, y: _log_ratio(x, y),
-    lambda _v, x, y: (y - x) / y,
+    lambda _v, x, y: choose(_are_zero(x, y), 1, lambda: (y - x) / y),
     reason="the derivatives of x log(x/y) - x + y are log(x/y) and 1 - x/y",
     kinks=(FIRST_ZERO,),
     domain=BOTH,
@@ -118,17 +124,33 @@ boxcox1p = scipy_row(
 INVERSE = Domain("1 + x y > 0", lambda x, y: 1 + x * y > 0)
 
 
+def _slope_of_inverse(v: Any, x: Any, y: Any) -> Any:
+    """Differentiate v = (1 + x y)^(1/y) in x; where v is 0, the slope is a power of 0."""
+    rest = 1 + x * y
+    return choose(rest == 0, lambda: rest ** (1 / y - 1), lambda: v / rest)
+
+
+def _slope_of_inverse_in_exponent(v: Any, x: Any, y: Any) -> Any:
+    """Differentiate v = (1 + x y)^(1/y) in y."""
+    rest = 1 + x * y
+    return choose(
+        rest == 0,
+        lambda: x / y * rest ** (1 / y - 1),
+        lambda: v * x * x * log1prel_slope(x * y),
+    )
+
+
 inv_boxcox = scipy_row(
     "inv_boxcox",
-    lambda v, x, y: v / (1 + x * y),
-    lambda v, x, y: v * x * x * log1prel_slope(x * y),
+    _slope_of_inverse,
+    _slope_of_inverse_in_exponent,
     reason="v = (1 + x y)^(1/y), or exp x at y = 0, has in x the derivative v/(1 + x y)",
     domain=INVERSE,
 )
 inv_boxcox1p = scipy_row(
     "inv_boxcox1p",
-    lambda v, x, y: (v + 1) / (1 + x * y),
-    lambda v, x, y: (v + 1) * x * x * log1prel_slope(x * y),
+    lambda v, x, y: _slope_of_inverse(v + 1, x, y),
+    lambda v, x, y: _slope_of_inverse_in_exponent(v + 1, x, y),
     reason="v = (1 + x y)^(1/y) - 1 has in x the derivative (v + 1)/(1 + x y)",
     domain=INVERSE,
 )

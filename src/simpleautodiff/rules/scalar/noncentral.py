@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain
 from simpleautodiff.rules.branches import choose
@@ -141,10 +142,19 @@ def _quantile_slope_in_shape(p: Any, lam: Any) -> Any:
     return upper(None, p, lam) - lower(None, -p, lam)
 
 
+def _is_beyond(x: Any, lam: Any) -> Any:
+    """Tell where x is outside of the support, which is bounded if lam > 0."""
+    return np.abs(to_plain(x)) * to_plain(lam) > 1
+
+
 tklmbda = scipy_row(
     "tklmbda",
-    lambda v, _x, lam: 1 / _quantile_slope(v, lam),
-    lambda v, _x, lam: -_quantile_slope_in_shape(v, lam) / _quantile_slope(v, lam),
+    lambda v, x, lam: choose(_is_beyond(x, lam), ZERO, lambda: 1 / _quantile_slope(v, lam)),
+    lambda v, x, lam: choose(
+        _is_beyond(x, lam),
+        ZERO,
+        lambda: -_quantile_slope_in_shape(v, lam) / _quantile_slope(v, lam),
+    ),
     reason="from x = (v^lam - (1 - v)^lam)/lam follows dv, by the implicit function theorem",
     domain=Domain("lam ≤ 0 or |x lam| < 1", lambda x, lam: lam <= 0 or abs(x * lam) < 1),
 )
@@ -173,7 +183,7 @@ def _differentiate_kolmogorov(n: int, x: Any) -> Any:
 
         height = math.sqrt(2 * math.pi) / near * np.exp(-c / near**2)
         first = first - height * differentiate_exp(of_near, (n, 0))
-    return np.where(x > 0.8, total, np.where(x > 1e-2, first, 0.0))
+    return np.where(x > 0.8, total, np.where(x > 1e-2, first, (-1.0) ** n * 0.0))
 
 
 kolmogorov_derivative: Wrapping = scipy_row(

@@ -267,11 +267,18 @@ def _is_half_way(x: Any, digits: int | None) -> Any:
     return 2 * (x * 10**digits if digits >= 0 else x / 10**-digits) % 2 == 1
 
 
+def _round(x: Any, digits: int | None) -> Any:
+    """Round a number, or the examples of a batch, for which Python has no function."""
+    if isinstance(x, np.ndarray):
+        return np.round(x, digits or 0)
+    return round(x) if digits is None else round(x, digits)
+
+
 round_ = row(
     "round",
     ZERO,
     ZERO,
-    value=lambda x, digits: round(x) if digits is None else round(x, digits),
+    value=_round,
     numpy=(),
     settings=(1,),
     text="round({0}, {1})",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import to_plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain
 from simpleautodiff.rules.branches import choose
@@ -141,23 +141,68 @@ polygamma_step: Wrapping = scipy_row(
     reason="the derivative of ψₙ(a + b) - ψₙ(a) is ψₙ₊₁(a + b) - ψₙ₊₁(a) in a, ψₙ₊₁(a + b) in b",
     domain=Domain("n = 0, 1, 2, ... and x > 0", lambda n, a, b: a > 0 and a + b > 0),
 )
+
+
+def _is_pole(x: Any) -> Any:
+    """Tell where Γ has a pole; an interval is taken to have none."""
+    number = to_plain(x)
+    known = isinstance(number, (int, float, np.generic, np.ndarray, Traced))
+    return (number <= 0) & (number == np.floor(number)) if known else np.False_
+
+
+def _betaln_slope(a: Any, b: Any) -> Any:
+    """Differentiate log|B(a, b)| in a; if Γ has poles at a and a + b, B is ± B(1 - a - b, b)."""
+    return choose(
+        _is_pole(a) & _is_pole(a + b),
+        lambda: polygamma_step(0, 1 - a - b, b),
+        lambda: -polygamma_step(0, a, b),
+    )
+
+
+def _beta_slope(v: Any, a: Any, b: Any) -> Any:
+    """Differentiate B(a, b) = Γ(a) Γ(b)/Γ(a + b) in a, also where it is 0."""
+    zero = _is_pole(a + b) & ~(_is_pole(a) | _is_pole(b))
+
+    def at_zero() -> Any:
+        x, y = choose(zero, a, 0.5), choose(zero, b, 0.5)
+        return gamma(x) * gamma(y) * _rgamma_slope(rgamma(x + y), x + y)
+
+    return choose(zero, at_zero, lambda: v * _betaln_slope(a, b))
+
+
+def _poch_slope(v: Any, z: Any, m: Any) -> Any:
+    """Differentiate Γ(z + m)/Γ(z) in z, also where Γ has a pole at z, or at both.
+
+    In the latter case it is ± the one of 1 - z - m, by reflection.
+    """
+    return choose(
+        _is_pole(z),
+        lambda: choose(
+            _is_pole(z + m),
+            lambda: -v * polygamma_step(0, 1 - z - m, m),
+            lambda: gamma(z + m) * _rgamma_slope(rgamma(z), z),
+        ),
+        lambda: v * polygamma_step(0, z, m),
+    )
+
+
 betaln = scipy_row(
     "betaln",
-    lambda _v, a, b: -polygamma_step(0, a, b),
-    lambda _v, a, b: -polygamma_step(0, b, a),
+    lambda _v, a, b: _betaln_slope(a, b),
+    lambda _v, a, b: _betaln_slope(b, a),
     reason="log B(a, b) = log Γ(a) + log Γ(b) - log Γ(a + b); digamma is the slope of log Γ",
     domain=BOTH_POSITIVE,
 )
 beta = scipy_row(
     "beta",
-    lambda v, a, b: -v * polygamma_step(0, a, b),
-    lambda v, a, b: -v * polygamma_step(0, b, a),
+    _beta_slope,
+    lambda v, a, b: _beta_slope(v, b, a),
     reason="the derivative of B is B times that of log B",
     domain=BOTH_POSITIVE,
 )
 poch = scipy_row(
     "poch",
-    lambda v, z, m: v * polygamma_step(0, z, m),
+    _poch_slope,
     lambda v, z, m: v * digamma(z + m),
     reason="(z)ₘ = Γ(z + m)/Γ(z), and Γ' = Γ digamma",
     domain=BOTH_POSITIVE,
