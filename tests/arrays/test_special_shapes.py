@@ -12,6 +12,7 @@ import scipy.stats as st
 from scipy.spatial import distance
 
 import simpleautodiff as ad
+from oracle.engines import engines
 
 
 def kappa4(x, h, k):
@@ -275,3 +276,11 @@ def test_an_integral_is_proportional_to_its_step(n, dx):
     y = np.arange(n) ** 2.0
     slope = ad.grad(lambda dx: scipy.integrate.simpson(y, dx=dx))(dx)
     assert slope == pytest.approx((n - 1) ** 3 / 3, rel=1e-14)  # exact for parabolas
+
+
+def test_two_copies_of_the_package_patch_the_same_functions():
+    for package in [ad, *engines()[:2], ad]:
+        assert package.grad(st.rayleigh.cdf)(0.77) == pytest.approx(
+            st.rayleigh.pdf(0.77), rel=1e-14
+        )
+        assert package.grad(st.expon.cdf)(0.0) == 1.0

@@ -7,6 +7,7 @@ further derivatives by Gauss's rule, which is exact for the first four.
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -67,7 +68,7 @@ def _make_function(method: str, sign: int) -> Function:
 
     def function(self: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         base = optional("scipy.stats", method).rv_continuous
-        inside = getattr(base, method).__wrapped__(self, x, *args, **kwargs)
+        inside = inspect.unwrap(getattr(base, method))(self, x, *args, **kwargs)
         return inside + sign * _integrate_from_ends(self, x, args, kwargs)
 
     return function

@@ -351,3 +351,25 @@ def without_dead(program: RecordedProgram) -> RecordedProgram:
 
 def _renumber(guard: Guard, of: dict[int, Any]) -> Guard:
     return guard._replace(place=of[guard.place]) if type(guard.place) is Ref else guard
+
+
+def compute_constants(made: RecordedProgram, program: RecordedProgram) -> RecordedProgram:
+    """Return a program with lines for results and guards that have become constants.
+
+    The real part of 1j * x is one. Whoever runs the program expects what it computed before.
+    """
+    lines = list(made.lines)
+
+    def find_line(new: Any, old: Any) -> Any:
+        if type(new) is Ref or type(old) is not Ref:
+            return new
+        shape, dtype = program.lines[old].shape, program.lines[old].dtype
+        lines.append(Line(TABLE["astype"], (new, dtype), {}, shape, dtype))
+        return Ref(len(lines) - 1)
+
+    outputs = [*map(find_line, made.outputs, program.outputs)]
+    guards = [
+        new._replace(place=find_line(new.place, old.place))
+        for new, old in zip(made.guards, program.guards, strict=True)
+    ]
+    return RecordedProgram(lines, made.inputs, guards, outputs)

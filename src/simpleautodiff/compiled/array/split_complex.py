@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.simplify import clean
+from simpleautodiff.compiled.array.simplify import clean, compute_constants
 from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
@@ -50,29 +50,7 @@ def split_complex(program: RecordedProgram) -> RecordedProgram:
     guards = [guard._replace(place=new.whole(guard.place)) for guard in program.guards]
     outputs = [new.whole(output) for output in program.outputs]
     made = clean(RecordedProgram(new.lines, program.inputs, guards, outputs))
-    return _compute_constants(made, program)
-
-
-def _compute_constants(made: RecordedProgram, program: RecordedProgram) -> RecordedProgram:
-    """Return a program with lines for results and guards that have become constants.
-
-    The real part of 1j * x is one. Whoever runs the program expects what it computed before.
-    """
-    lines = list(made.lines)
-
-    def find_line(new: Any, old: Any) -> Any:
-        if type(new) is Ref or type(old) is not Ref:
-            return new
-        shape, dtype = program.lines[old].shape, program.lines[old].dtype
-        lines.append(Line(TABLE["astype"], (new, dtype), {}, shape, dtype))
-        return Ref(len(lines) - 1)
-
-    outputs = [*map(find_line, made.outputs, program.outputs)]
-    guards = [
-        new._replace(place=find_line(new.place, old.place))
-        for new, old in zip(made.guards, program.guards, strict=True)
-    ]
-    return RecordedProgram(lines, made.inputs, guards, outputs)
+    return compute_constants(made, program)
 
 
 def _is_complex(dtype: Any) -> bool:
