@@ -179,21 +179,21 @@ def _find_dependent_results(function: LoopFunction, given: list[bool]) -> set[in
     return found | {k for k in inputs if k < function.carries}
 
 
-def find_needed(function: LoopFunction, results: set[int]) -> tuple[set[int], set[int]]:
-    """Return the results and the arguments of steps on which some results of a loop depend.
+def find_affecting(function: LoopFunction, results: set[int]) -> tuple[set[int], set[int]]:
+    """Return the results and the arguments of a step that affect some results of a loop.
 
-    A result that is a carried value of the next step may be one that another result depends on.
+    Those results are among them; a carried value affects what later steps compute from it.
     """
     needed, inputs, pending = set(results), set[int](), list(results)
     while pending:
-        found = _find_needed_inputs(function.body, int(function.body.outputs[pending.pop()]))
+        found = _find_inputs_of(function.body, int(function.body.outputs[pending.pop()]))
         more = {k for k in found if k < function.carries} - needed
         needed, inputs = needed | more, inputs | found
         pending += more
     return needed, inputs
 
 
-def _find_needed_inputs(program: RecordedProgram, place: int) -> set[int]:
+def _find_inputs_of(program: RecordedProgram, place: int) -> set[int]:
     """Return the arguments of a step that a line depends on."""
     seen, pending = set[int](), [place]
     while pending:
@@ -212,6 +212,6 @@ def _find_operands(lines: list[Line], line: Line) -> list[Ref]:
         return line.needs()
     if line.args[1] >= len(function.body.outputs) - function.exits:
         return whole.needs()
-    results, inputs = find_needed(function, {line.args[1]})
+    results, inputs = find_affecting(function, {line.args[1]})
     chosen = inputs | {k for k in results if k < function.carries}
     return [x for k, x in enumerate(whole.args[2:]) if k in chosen and type(x) is Ref]

@@ -18,8 +18,8 @@ from simpleautodiff.arrays.batch.batch_level import Batch, BatchLevel, unbatch
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import (
     LoopFunction,
+    find_affecting,
     find_dependent,
-    find_needed,
     replay_body,
 )
 from simpleautodiff.compiled.loops.record_loop import LoopStep, record_step, run_recorded
@@ -295,7 +295,7 @@ class _Back:
         at = self.function.carries
         bars = dict(zip(self.smooth, bar.entries, strict=True))
         used = {k for k, x in bars.items() if x is not None and x is not ZERO}
-        needed, _ = find_needed(self.function, used)
+        needed, _ = find_affecting(self.function, used)
         seeds = {k: as_number(bars[k], likes[k]) for k in self.smooth if k in needed}
         inputs = self.given.inputs
         totals = {k: as_number(None, inputs[k]) for k in self.constants}
