@@ -258,3 +258,35 @@ def test_random_writes(seed):
     tolerance = {"rtol": 1e-4, "atol": 1e-5} if dtype == np.float32 else {"rtol": 1e-11}
     agree(f, x, **tolerance)
     agree(ad.grad(lambda x: np.sum(f(x) ** 2)), x, **tolerance)
+
+
+def fill_elements(x):
+    y = np.zeros(4)
+    y[0], y[-1] = x[0], np.sum(x * x)
+    y[1:3] = y[0] * x[1:3]
+    return y
+
+
+def unpack_and_recur(x):
+    a, b, *_ = x
+    y = np.zeros(50)
+    y[0] = a
+    for t in range(1, len(y)):
+        y[t] = b * y[t - 1] + a
+    return np.sum(y**2)
+
+
+def fill_in_place(x):
+    y, z = np.empty((2, 3)), np.ones(3)
+    y[0] = x[:3]
+    y[1] = 0.5 * x[:3]
+    z += y[0]
+    return z @ y.T
+
+
+@pytest.mark.parametrize("f", [fill_elements, unpack_and_recur, fill_in_place])
+def test_a_function_that_fills_arrays_of_numpy_is_compiled_without_a_derivative(f):
+    compiled = ad.jit(f)
+    for x in (draw(4), 2 * draw(4), draw(4), -draw(4)):
+        np.testing.assert_allclose(compiled(x), f(x), rtol=1e-12)
+    assert "1 path through the code" in str(compiled.explain())

@@ -26,7 +26,7 @@ from simpleautodiff.compiled.signature import CallSignature
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Written, take_current
 from simpleautodiff.errors import TraceError
-from simpleautodiff.transforms.arguments import name_of
+from simpleautodiff.transforms.arguments import call_explained, name_of
 from simpleautodiff.values.pytree import Rebuild, flatten
 
 F = Callable[..., Any]
@@ -98,7 +98,7 @@ def run_on_symbols(
             for i in described.varies:
                 given[i] = level.input(_as_input(leaves[i]))
             some, more = rebuild(iter(given))
-            result = f(*some, **more)
+            result = call_explained(f, some, more)
             if _is_written(given, (some, more)):
                 raise argument_error(name_of(f))
             return result

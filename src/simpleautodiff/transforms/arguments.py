@@ -173,7 +173,7 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
             else:
                 kwargs = {**kwargs, key: tree}
     result = run_with_replacements(
-        f, partial(_call, f, args, kwargs), partial(_call_again, f, args, kwargs)
+        f, partial(call_explained, f, args, kwargs), partial(_call_again, f, args, kwargs)
     )
     if type(result) is Node:
         return result
@@ -186,7 +186,8 @@ def _take_node(leaf: Any) -> Any:
     return take_current(inner if isinstance(inner, Traced) else leaf)
 
 
-def _call(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def call_explained(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Call `f`; what compiled code says of nodes that it cannot take is said in clear words."""
     try:
         return f(*args, **kwargs)
     except AutodiffError:
@@ -200,7 +201,7 @@ def _call(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 def _call_again(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Call `f` once more, with arguments that the first call has not written to."""
-    return _call(f, map_leaves(unpromote, args), map_leaves(unpromote, kwargs))
+    return call_explained(f, map_leaves(unpromote, args), map_leaves(unpromote, kwargs))
 
 
 def _explain(error: Exception) -> None:
