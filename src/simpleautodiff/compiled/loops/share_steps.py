@@ -2,7 +2,8 @@
 
 A step back of a reverse sweep begins with the operations of the step forward (`run_loop`), from
 the carried values that were kept. What is expensive of it is added to the results of the loop
-forward, a row for each step; cheap operations are done again.
+forward, a row for each step; cheap operations are done again. So is an element of a carried array:
+the array itself need then not be kept.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from simpleautodiff.compiled.loops.merge_loops import merge_loops
 from simpleautodiff.compiled.loops.number_lines import number_lines
 from simpleautodiff.compiled.loops.record_loop import find_needed_inputs, keep_inputs
 from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref, with_values
+from simpleautodiff.rules.row import TABLE
 
 RECOMPUTED = {  # rows that are computed again rather than kept
     *("add", "sub", "mul", "neg", "pos", "square", "abs", "sign", "copysign", "relu", "where"),
@@ -121,7 +123,8 @@ def _share(lines: list[Line], earlier: _Loop, later: _Loop) -> None:
             continue
         seen.add(place)
         size = _find_size(line) * earlier.function.rows
-        if found[place] in places and _is_costly(line) and size <= room:
+        is_kept = _is_costly(line) or _is_part(line, body.lines, later, earlier, lines)
+        if found[place] in places and is_kept and size <= room:
             columns[place] = earlier.add_result(places[found[place]])
             room -= size
         else:
@@ -170,6 +173,18 @@ def _find_index(operand: Any, loop: _Loop, lines: list[Line]) -> int | None:
 def _is_costly(line: Line) -> bool:
     is_number = line.dtype is not None and line.dtype.kind in "fc"
     return is_number and line.name not in RECOMPUTED and not isinstance(line.what, LoopFunction)
+
+
+def _is_part(line: Line, body: list[Line], loop: _Loop, earlier: _Loop, lines: list[Line]) -> bool:
+    """Tell whether a line reads a part of what would otherwise be kept of every step."""
+    if line.what is not TABLE["getitem"] or type(line.args[0]) is not Ref:
+        return False
+    whole = int(line.args[0])
+    if _find_size(line) >= _find_size(body[whole]):
+        return False
+    if body[whole].what is not None:
+        return True
+    return _find_index(loop.operands[2 + whole], earlier, lines) is not None
 
 
 def _find_size(line: Line) -> int:

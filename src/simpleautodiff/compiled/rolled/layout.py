@@ -139,17 +139,21 @@ class RolledLayout:
 
     def _at(self, view: View) -> int:
         """Return the offset of the first element of a view."""
-        dtype: Any = self.lines[view.root].dtype
-        return self._place(view.root).plus(lowest(view) * int(dtype.itemsize))
+        return self._place(view.root).plus(lowest(view) * self._itemsize(view.root))
 
     def _place(self, root: int) -> Address:
         """Return the address of a result; that of a row advances with the steps of a loop."""
         row = self.rolled.rows.get(root)
         if row is None:
             return Address.of(self._offsets[root], self._offsets[root], {})
-        whole, line = self._place(row.of), self.lines[root]
-        step = math.prod(line.shape) * int(line.dtype.itemsize) if line.dtype else 0
-        return Address.of(whole, whole.root, {**whole.steps, row.loop: step})
+        whole, size = self._place(row.of), self._itemsize(root)
+        loops = {**whole.steps, **row.each}
+        steps = {k: whole.steps.get(k, 0) + row.each.get(k, 0) * size for k in loops}
+        return Address.of(whole + row.first * size, whole.root, steps)
+
+    def _itemsize(self, number: int) -> int:
+        dtype: Any = self.lines[number].dtype
+        return int(dtype.itemsize)
 
     def lies(self, view: View) -> tuple[int, Any, tuple[int, ...], tuple[int, ...]]:
         """Return the offset, dtype, shape and strides of a view, in bytes."""
@@ -251,8 +255,7 @@ class RolledLayout:
 
     def _first(self, view: View) -> int:
         """Return the offset of the element whose indices are all 0."""
-        dtype: Any = self.lines[view.root].dtype
-        return self._place(view.root).plus(view.offset * int(dtype.itemsize))
+        return self._place(view.root).plus(view.offset * self._itemsize(view.root))
 
     def _whole(self, root: int) -> int:
         """Return the array of which a result is a row, or itself."""

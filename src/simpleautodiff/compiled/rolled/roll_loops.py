@@ -7,7 +7,9 @@ after each step.
 
 from __future__ import annotations
 
+import math
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,13 @@ from simpleautodiff.compiled.recording.trace_program import (
     places,
     with_values,
 )
+from simpleautodiff.compiled.rolled.counters import (
+    Counter,
+    Selected,
+    count_rows,
+    find_counters,
+    select,
+)
 from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
@@ -36,6 +45,7 @@ from simpleautodiff.compiled.rolled.rolled_program import (
     Row,
 )
 from simpleautodiff.compiled.rolled.single_lines import alone, can_compile
+from simpleautodiff.compiled.rolled.writes_in_place import Write, arrange_writes
 from simpleautodiff.rules.row import TABLE
 
 _ASTYPE = TABLE["astype"]
@@ -64,6 +74,7 @@ class _RollingLoops:
         self.rows: dict[int, Row] = {}
         self.constants: dict[int, Any] = {}
         self.loops = 0
+        self.counts: dict[int, int] = {}  # the numbers of steps of loops, where they are known
 
     def new(self, shape: tuple[int, ...], dtype: Any) -> int:
         """Return the number of a new result."""
@@ -81,8 +92,14 @@ class _RollingLoops:
         """Return the number of the current row of an array in a loop."""
         line = self.lines[of]
         number = self.new(line.shape[1:], line.dtype)
-        self.rows[number] = Row(of, loop)
+        self.rows[number] = Row(of, 0, {loop: math.prod(line.shape[1:])})
         return number
+
+    def selected(self, of: int, selected: Selected) -> View:
+        """Return the view of elements of an array that a counter selects."""
+        number = self.new(selected.shape, self.lines[of].dtype)
+        self.rows[number] = Row(of, *selected.at)
+        return View(number, selected.shape, 0, selected.strides)
 
     def move(self, to: int, by: int) -> None:
         """Move elements."""
@@ -101,17 +118,27 @@ class _Part:
         rolling: _RollingLoops,
         program: RecordedProgram,
         inputs: list[int],
+        counters: dict[int, Counter] | None = None,
+        carries: int = 0,
         is_outermost: bool = False,
     ) -> None:
-        self.rolling, self.program, self.is_outermost = rolling, program, is_outermost
+        self.rolling, self.is_outermost = rolling, is_outermost
+        self.counters = find_counters(program, counters or {})
+        self.program, self.writes = arrange_writes(program, carries, self._select)
+        if self.writes:
+            self.counters = find_counters(self.program, counters or {})
+        self.cells = set(inputs[:carries])
         self.numbers: dict[int, int] = dict(enumerate(inputs))
         self.made: set[int] = set()  # results that bodies of this part write
         self._several: dict[int, list[int]] = {}  # the results of loops
         self._waiting: list[int] = []  # the lines of the next body
+        self._selected = self._find_selected()
+        self._unneeded = {write.spread for write in self.writes.values()}
         self._last = self._find_last_uses()
         self._asked = 0  # guards that are in a body already
         for number in range(program.inputs, len(program.lines)):
             self._take(number)
+        self._compute_counters(places(self.program.outputs))
         self._end_body(len(program.lines))
 
     def number(self, place: Any) -> int:
@@ -121,14 +148,31 @@ class _Part:
     def _find_last_uses(self) -> dict[int, int]:
         last: dict[int, int] = {}
         for number, line in enumerate(self.program.lines):
-            for place in places((line.args, line.kwargs)):
+            for place in self._find_operands(number, line):
                 last[place] = number
         for place in places(self.program.outputs):
             last[place] = len(self.program.lines)
         return last
 
+    def _find_operands(self, number: int, line: Line) -> Iterable[Any]:
+        """Return the lines whose results a line needs; an address needs no index."""
+        if number in self.writes:
+            write = self.writes[number]
+            return [write.target, *places(write.value)]
+        return line.args[:1] if number in self._selected else line.needs()
+
     def _take(self, number: int) -> None:
         line = self.program.lines[number]
+        if number in self.writes:
+            self._write_in_place(number, self.writes[number])
+        elif number in self._selected:
+            self._take_selected(number, line.args[0])
+        elif number not in self.counters and number not in self._unneeded:
+            self._compute_counters(line.needs())
+            self._compute(number, line)
+
+    def _compute(self, number: int, line: Line) -> None:
+        """Have a line computed."""
         if line.what is operator.getitem and line.args[0] in self._several:
             self.numbers[number] = self._several[line.args[0]][line.args[1]]
         elif line.what is _ASTYPE and type(line.args[0]) is not Ref and not self.is_outermost:
@@ -142,6 +186,52 @@ class _Part:
             if len(self._waiting) >= ROLLING.long:
                 self._end_body(number)
             self._waiting.append(number)
+
+    def _compute_counters(self, needed: Iterable[Any]) -> None:
+        """Have those counters computed that are needed as numbers, not only for addresses."""
+        for place in needed:
+            if place in self.counters and place not in self.numbers and place not in self._waiting:
+                line = self.program.lines[place]
+                self._compute_counters(line.needs())
+                self._compute(int(place), line)
+
+    # Elements that counters select. ---------------------------------------------------------------
+
+    def _select(self, index: Any, shape: tuple[int, ...]) -> Selected | None:
+        return select(index, shape, self.counters, self.rolling.counts)
+
+    def _find_selected(self) -> dict[int, Selected]:
+        """Return the lines that read what a counter selects."""
+        found: dict[int, Selected] = {}
+        for number, line in enumerate(self.program.lines if self.counters else ()):
+            if line.what is TABLE["getitem"] and type(line.args[0]) is Ref:
+                selected = self._select(line.args[1], self.program.lines[line.args[0]].shape)
+                if selected is not None and selected.advances:
+                    found[number] = selected
+        return found
+
+    def _take_selected(self, number: int, array: Any) -> None:
+        """Read elements where they are; copy them if they may be overwritten, or lie apart."""
+        if array not in self.numbers:
+            self._end_body(number)
+        rolling, whole, selected = self.rolling, self.numbers[array], self._selected[number]
+        view = rolling.selected(whole, selected)
+        self.numbers[number] = view.root
+        if whole in self.cells or not selected.is_contiguous:
+            self.numbers[number] = copy = rolling.new(view.shape, rolling.lines[view.root].dtype)
+            rolling.calls.append(Move(False, rolling.view(copy), view))
+
+    def _write_in_place(self, number: int, write: Write) -> None:
+        """Write to elements of a carried array."""
+        self._end_body(number)
+        rolling, cell = self.rolling, self.numbers[write.target]
+        to = rolling.selected(cell, write.selected)
+        if type(write.value) is Ref:
+            by: Any = rolling.view(self.numbers[write.value])
+        else:
+            by = np.asarray(write.value, rolling.lines[cell].dtype)
+        rolling.calls.append(Move(write.adds, to, by))
+        self.numbers[number] = cell
 
     def _call_numpy(self, number: int, line: Line) -> None:
         if not self.is_outermost:
@@ -228,15 +318,35 @@ class _Part:
         )
         at = len(rolling.calls)
         rolling.calls.append(begin)
-        part = _Part(rolling, body, [*cells, *rows, *given[end:]])
+        counters = self._find_inner_counters(function, args, loop)
+        inputs = [*cells, *rows, *given[end:]]
+        part = _Part(rolling, body, inputs, counters, function.carries)
         self._finish_step(function, part, cells, results, loop)
         kept = [begin.limit, good, more, count, *cells, *results, *given]
         if function.exits:  # it is read after the last call of a step
-            following = part.number(body.outputs[-1])
+            following = part.number(part.program.outputs[-1])
             rolling.calls[at] = begin._replace(next=following)
             kept.append(following)
         rolling.calls.append(LoopEnd(loop, kept))
         return [*cells, *results, good, more, count]
+
+    def _find_inner_counters(
+        self, function: LoopFunction, args: tuple[Any, ...], loop: int
+    ) -> dict[int, Counter]:
+        """Return the inputs of a step that are counters; there are none if its length varies."""
+        limit, _, *operands = args
+        if type(limit) is Ref or limit < 1:
+            return {}
+        self.rolling.counts[loop] = int(limit)
+        found: dict[int, Counter] = {}
+        for k, x in enumerate(operands):
+            if k >= function.carries + function.columns:
+                counter = self.counters.get(x) if type(x) is Ref else None
+            else:
+                counter = count_rows(x, loop) if k >= function.carries else None
+            if counter is not None:
+                found[k] = counter
+        return found
 
     def _find(self, x: Any, dtype: Any) -> int:
         return self.numbers[x] if type(x) is Ref else self.rolling.constant(x, dtype)
@@ -245,11 +355,12 @@ class _Part:
         self, function: LoopFunction, part: _Part, cells: list[int], results: list[int], loop: int
     ) -> None:
         """Store the results of a step."""
-        outputs = [part.number(place) for place in function.body.outputs]
+        outputs = [part.number(place) for place in part.program.outputs]
         rolling = self.rolling
         for made, result in zip(outputs[function.carries :], results, strict=False):
             if made in part.made and made not in rolling.rows:
-                rolling.rows[made] = Row(result, loop)  # it is computed in place
+                size = math.prod(rolling.lines[made].shape)
+                rolling.rows[made] = Row(result, 0, {loop: size})  # it is computed in place
             else:
                 rolling.move(rolling.row(result, loop), made)
         after = outputs[: function.carries]

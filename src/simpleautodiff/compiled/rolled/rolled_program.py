@@ -48,10 +48,14 @@ class LineCall(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The current row of an array in a loop: its address advances with every step."""
+    """A row, or an element, of an array in loops: its address advances with every step.
+
+    `each` says by how many elements it does so with every row of some loops, from `first` on.
+    """
 
     of: int
-    loop: int
+    first: int
+    each: dict[int, int]
 
 
 class LoopBegin(NamedTuple):
