@@ -83,17 +83,44 @@ def repeat_over(
 
     Over a range it is a loop that counts; so it is over the rows of an array.
     """
+    is_array = isinstance(items, (Traced, np.ndarray)) and np.ndim(items) > 0
+    if (type(items) is range or is_array) and not exits:
+        return _repeat_counted(items, step, variables, names, written)
     if type(items) is range:
         return _count(items, lambda k: k, step, variables, names, written, exits)
-    if isinstance(items, Traced) and np.ndim(items) > 0:  # type: ignore[arg-type]
+    if isinstance(items, Traced) and is_array:
         rows: Any = items
         return _count(range(len(rows)), rows.__getitem__, step, variables, names, written, exits)
-    state = [variables.get(name, UNBOUND) for name in names]
+    return _run(items, step, [variables.get(name, UNBOUND) for name in names])
+
+
+def _run(items: Iterable[Any], step: F, state: list[Any]) -> tuple[Any, ...]:
+    """Take the steps of a loop one by one."""
     for item in items:
         number, *state = step(item, *state)
         if number != GO_ON:
             return number, *state
     return GO_ON, *state
+
+
+def _repeat_counted(
+    items: Any, step: F, variables: dict[str, Any], names: Names, written: Names
+) -> tuple[Any, ...]:
+    """Repeat a step that ends no loop: the number of steps is known.
+
+    If it cannot be recorded as it is, it may be possible after a first step, as in `repeat`.
+    """
+    state = [variables.get(name, UNBOUND) for name in names]
+    marked = [name in written for name in names]
+    for _ in range(2):
+        made = _record_counted(items, step, state, marked)
+        if made is not None:
+            return made
+        if not len(items):
+            break
+        _, *state = step(items[0], *state)
+        items = items[1:]
+    return _run(items, step, state)
 
 
 def _count(
@@ -152,6 +179,47 @@ def _record(
     return made if made is None or exits else (GO_ON, *made)
 
 
+def _record_counted(
+    items: Any, step: F, state: list[Any], written: list[bool]
+) -> tuple[Any, ...] | None:
+    """Record a loop over a range, or over the rows of an array; None if that is not possible."""
+    loops = RECORDING.get()
+    if loops is None or len(items) < 2 or any(x is UNBOUND for x in state):
+        return None
+    rows = np.asarray(items) if type(items) is range else items
+
+    def f(carry: Any, row: Any) -> Any:
+        _, *after = step(row, *carry)
+        return tuple(after), None
+
+    try:
+        _check_structures(state, written, goes_on=True)
+        made = _record_rows(loops.runner, f, tuple(state), rows)
+    except LoopOfRowsError:
+        raise
+    except Exception as error:
+        loops.runner.refuse(error)
+        return None
+    if made is not None:
+        loops.note(step)
+    return None if made is None else (GO_ON, *made)
+
+
+def _record_rows(runner: LoopRunner, f: F, carry: Any, rows: Any) -> tuple[Any, ...] | None:
+    """Record a loop over rows, whose steps all take one branch, or else every branch."""
+    for all_branches in (False, True):
+        step = LoopStep(f, all_branches=all_branches)
+        recorded = _record_numbers(runner, step, carry, rows, len(rows))
+        if not any(isinstance(x, Traced) for x in recorded.values):
+            return None
+        try:
+            return run_recorded(recorded, len(rows), True, runner.run)[0]  # type: ignore[no-any-return]
+        except DecisionsDifferError:
+            if all_branches:
+                raise
+    raise AssertionError("a loop is recorded with one branch, or with all")
+
+
 def _record_branches(runner: LoopRunner, f: F, carry: Any, go: Any) -> tuple[Any, ...] | None:
     """Record a loop whose steps all take one branch, or else every branch."""
     for all_branches in (False, True):
@@ -168,13 +236,15 @@ def _record_branches(runner: LoopRunner, f: F, carry: Any, go: Any) -> tuple[Any
     raise AssertionError("a loop is recorded with one branch, or with all")
 
 
-def _record_numbers(runner: LoopRunner, step: LoopStep, carry: Any) -> RecordedLoop:
+def _record_numbers(
+    runner: LoopRunner, step: LoopStep, carry: Any, rows: Any = None, count: int = 0
+) -> RecordedLoop:
     """Record a step with its integers as such if they count; as floats if they may grow."""
-    recorded = record_step(step, carry, None, 0, runner)
+    recorded = record_step(step, carry, rows, count, runner)
     whole = [k for k, x in enumerate(flatten(carry)[0]) if type(take_current(x)) is int]
     if all(_is_counted(recorded.function.body, k, whole) for k in whole):
         return recorded
-    return record_step(step, map_leaves(_as_float, carry), None, 0, runner)
+    return record_step(step, map_leaves(_as_float, carry), rows, count, runner)
 
 
 def _is_counted(program: RecordedProgram, carried: int, whole: list[int]) -> bool:

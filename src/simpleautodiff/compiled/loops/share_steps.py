@@ -20,6 +20,7 @@ from simpleautodiff.compiled.loops.loop_line import LoopFunction
 from simpleautodiff.compiled.loops.merge_loops import merge_loops
 from simpleautodiff.compiled.loops.number_lines import number_lines
 from simpleautodiff.compiled.loops.record_loop import find_needed_inputs, keep_inputs
+from simpleautodiff.compiled.loops.select_early import select_early
 from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref, with_values
 from simpleautodiff.rules.row import TABLE
 
@@ -37,7 +38,7 @@ def share_steps(recorded: RecordedProgram) -> RecordedProgram:
     loops: dict[int, _Loop] = {}
     for number, line in enumerate(recorded.lines):
         if isinstance(line.what, LoopFunction):
-            body = share_steps(line.what.body)
+            body = select_early(share_steps(line.what.body))
             loop = _Loop(number, replace(line.what, body=body), list(line.args))
             for earlier in loops.values():
                 _share(recorded.lines, earlier, loop)
