@@ -26,7 +26,8 @@ from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.plain_loops import PlainLoops
 from simpleautodiff.compiled.loops.replace_code import LoopsToRecord
 from simpleautodiff.compiled.paths import Answer, Path, Specialization, keep_answer
-from simpleautodiff.compiled.record_function import Options, record_program
+from simpleautodiff.compiled.record_function import Options
+from simpleautodiff.compiled.record_with_loops import record_with_loops
 from simpleautodiff.compiled.running.runnable import EnteredProgram
 from simpleautodiff.compiled.signature import CallSignature, NotComparedError, leaf_paths, signature
 from simpleautodiff.compiled.tiers import make_program
@@ -300,7 +301,11 @@ class JitFunction:
         try:
             check_same(flatten(path.finish(tried[1]))[0], result, name_of(self.f))
         except TraceError as error:
-            found.root, found.looped, found.reason = None, None, str(error)
+            found.root = found.looped = None
+            if found.loops.are_long:  # they see more than their variables: take all their steps
+                found.loops, found.records_loops = LoopsToRecord(), False
+                return False
+            found.reason = str(error)
             self._say_not_compiled(found.reason)
             return False
         path.unconfirmed = None
@@ -328,7 +333,7 @@ class JitFunction:
         known = branch[1] in branch[0].branches if branch else found.root is not None
         if known:
             return None  # another thread has recorded it meanwhile
-        path = self._make_path(described, result, found.loops)[0]
+        path, _, found.loops = self._make_path(described, result, found.loops, found.records_loops)
         if branch is None:
             found.root, found.given = path, leaf_paths(described)
             return path
@@ -349,7 +354,7 @@ class JitFunction:
     ) -> Path | None:
         """Record a path on which loops of Python are loops; None if that is not possible."""
         try:
-            path, made = self._make_path(described, result, loops)
+            path, made, _ = self._make_path(described, result, loops)
             why = getattr(path.program, "failure", "")
             if len(made.recorded) <= found.loops.recorded:
                 why = "; ".join(dict.fromkeys(made.runner.refusals)) or "it was not reached"
@@ -363,17 +368,25 @@ class JitFunction:
         return path
 
     def _make_path(
-        self, described: CallSignature, result: Any, loops: LoopsToRecord
-    ) -> tuple[Path, PlainLoops]:
+        self,
+        described: CallSignature,
+        result: Any,
+        loops: LoopsToRecord,
+        finds_loops: bool = False,
+    ) -> tuple[Path, PlainLoops, LoopsToRecord]:
         """Record the path of a call that had this result; see `_run_unless_long`.
+
+        Return the loops that are recorded by one step, too; `finds_loops` says that there may be
+        further ones.
 
         Without a result the function is recorded twice, as a step of a loop may depend on more than
         its arguments. For the answer to an earlier call see `_record_slow`.
         """
         earlier = result if isinstance(result, Answer) else None
-        with loops.replaced():
-            made = record_program(self.f, described, self.options)
-            again = record_program(self.f, described, self.options) if result is _NOT_RUN else None
+        made, loops = record_with_loops(self.f, described, self.options, loops, finds_loops)
+        again = None
+        if result is _NOT_RUN:
+            again = record_with_loops(self.f, described, self.options, loops, False)[0]
         if again:
             result = made.estimate()
             check_same(again.outputs, result, name_of(self.f))
@@ -395,4 +408,4 @@ class JitFunction:
             path.example = finish(numbers) if made.is_exact else None
         elif not made.is_exact:
             path.unconfirmed = Answer(*map_leaves(copy_array, ([*described.inputs], result)))
-        return path, made.loops
+        return path, made.loops, loops

@@ -73,6 +73,7 @@ class Specialization:
     root: Path | None = None
     looped: Path | None = None  # the path on which Python's loops are loops; it replaces the root
     loops: LoopsToRecord = field(default_factory=LoopsToRecord)  # those loops
+    records_loops: bool = True  # whether long loops of Python may be recorded by one step
     not_looped: dict[str, str] = field(default_factory=dict)  # lines of others, and why not
     last: Path | None = None  # the path that the last call took
     reason: str = ""  # why it is not compiled

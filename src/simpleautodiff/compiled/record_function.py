@@ -15,11 +15,12 @@ import numpy as np
 
 from simpleautodiff.arrays.made_arrays import run_with_replacements
 from simpleautodiff.arrays.patch_scipy import patch_scipy
+from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.plain_loops import PlainLoops
 from simpleautodiff.compiled.loops.recorder import recording_loops
 from simpleautodiff.compiled.recording.estimates import Estimates, NumbersNeeded
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
-from simpleautodiff.compiled.recording.trace_program import RecordedProgram, native
+from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Stack, native
 from simpleautodiff.compiled.run_long_loop import run_long_loop
 from simpleautodiff.compiled.running.batched_function import record_batched
 from simpleautodiff.compiled.signature import CallSignature
@@ -56,11 +57,16 @@ class RecordedFunction(NamedTuple):
         return self.rebuild(iter([getattr(x, "concrete", x) for x in self.outputs]))
 
 
-def record_program(f: F, described: CallSignature, options: Options) -> RecordedFunction:
+def record_program(
+    f: F,
+    described: CallSignature,
+    options: Options,
+    on_long: Callable[[Stack], None] | None = None,
+) -> RecordedFunction:
     """Run a function on symbols instead of its inputs; return the program and its results.
 
     Loops are recorded by one step each; if code branches on their results, the function is recorded
-    again with the numbers of all steps.
+    again with the numbers of all steps. `on_long` is told the running code of a long recording.
     """
     run_long = partial(run_long_loop, options=replace(options, tier=None))
     for estimates in (Estimates(allowed=True), Estimates()):
@@ -68,18 +74,28 @@ def record_program(f: F, described: CallSignature, options: Options) -> Recorded
             suppress(NumbersNeeded),
             recording_loops(estimates, options.precise, run_long) as loops,
         ):
-            recorded, outputs, rebuild = run_on_symbols(f, described, options, estimates)
+            recorded, outputs, rebuild = run_on_symbols(f, described, options, estimates, on_long)
             return RecordedFunction(recorded, outputs, rebuild, not estimates.made, loops)
     raise AssertionError("true numbers are never asked for again")
 
 
 def run_on_symbols(
-    f: F, described: CallSignature, options: Options, estimates: Estimates
+    f: F,
+    described: CallSignature,
+    options: Options,
+    estimates: Estimates,
+    on_long: Callable[[Stack], None] | None = None,
 ) -> tuple[RecordedProgram, list[Any], Rebuild]:
     """Run a function on symbols; return the program, its results and their structure."""
     patch_scipy()
     level = SymbolLevel(
-        False, options.precise, options.threads, options.tier, record_batched, estimates
+        False,
+        options.precise,
+        options.threads,
+        options.tier,
+        record_batched,
+        estimates,
+        (LOOPS.long, on_long) if on_long else None,
     )
     leaves, rebuild = flatten(described.tree)
     with (

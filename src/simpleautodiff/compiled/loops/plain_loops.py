@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import ENDLESS
 from simpleautodiff.compiled.loops.record_loop import (
     LoopStep,
@@ -22,7 +24,9 @@ from simpleautodiff.compiled.loops.run_loop import DecisionsDifferError, LoopOfR
 from simpleautodiff.compiled.recording.body_level import find_example
 from simpleautodiff.compiled.recording.symbols import not_recorded
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
-from simpleautodiff.core.level import Traced, take_current
+from simpleautodiff.core.level import Traced, take_current, to_concrete
+from simpleautodiff.rules.array.indexing import getitem
+from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
@@ -30,6 +34,14 @@ Names = tuple[str, ...]
 UNBOUND = object()  # the value of a variable that does not exist yet
 LARGEST = 2**53  # integers up to which a float is exact
 RECORDING: ContextVar[PlainLoops | None] = ContextVar("RECORDING", default=None)
+
+
+class NotAsLoop(BaseException):
+    """Raised to tell `jit` that a long loop is better recorded with all its steps."""
+
+    def __init__(self, step: CodeType) -> None:
+        super().__init__()
+        self.step = step
 
 
 @dataclass(slots=True)
@@ -78,20 +90,73 @@ def repeat_over(
     names: Names,
     written: Names,
     exits: bool,
+    is_needed: bool,
 ) -> tuple[Any, ...]:
     """Do ``for item in items: exit, *state = step(item, *state)``; return the exit and the state.
 
-    Over a range it is a loop that counts; so it is over the rows of an array.
+    Over a range it is a loop that counts; so it is over the rows of an array. `is_needed` says that
+    it must be recorded by one step if it can be; if not, that has to be fast, too.
     """
-    is_array = isinstance(items, (Traced, np.ndarray)) and np.ndim(items) > 0
-    if (type(items) is range or is_array) and not exits:
-        return _repeat_counted(items, step, variables, names, written)
+    rows = as_rows(items)
+    if rows is not None and not exits:
+        return _repeat_counted(rows, step, variables, names, written, is_needed)
     if type(items) is range:
         return _count(items, lambda k: k, step, variables, names, written, exits)
-    if isinstance(items, Traced) and is_array:
-        rows: Any = items
-        return _count(range(len(rows)), rows.__getitem__, step, variables, names, written, exits)
+    if isinstance(items, Traced) and rows is not None:
+        array: Any = items
+        return _count(range(len(rows)), array.__getitem__, step, variables, names, written, exits)
     return _run(items, step, [variables.get(name, UNBOUND) for name in names])
+
+
+def make_items(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return ``zip(a, b)`` or ``enumerate(a)`` as rows, where these are known; else as it is."""
+    if function is enumerate and len(args) == 1 and not kwargs:
+        rows = as_rows(args[0])
+        return enumerate(*args) if rows is None else Rows((range(len(rows)), args[0]))
+    is_zip = function is zip and args and kwargs.keys() <= {"strict"}
+    if is_zip and all(as_rows(arg) is not None for arg in args) and len({*map(len, args)}) == 1:
+        return Rows(args)
+    return function(*args, **kwargs)
+
+
+def read_item(x: Any, index: Any) -> Any:
+    """Return ``x[index]``, of a plain array too if the index is recorded."""
+    if type(x) is np.ndarray and RECORDING.get() is not None:
+        parts = index if type(index) is tuple else (index,)
+        if any(isinstance(part, Traced) for part in parts):
+            return getitem(x, index)
+    return x[index]
+
+
+class Rows:
+    """The rows of ranges and arrays, side by side: what ``zip`` gives, with a length."""
+
+    def __init__(self, columns: tuple[Any, ...], is_single: bool = False) -> None:
+        self.columns, self.is_single = columns, is_single
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def __getitem__(self, place: Any) -> Any:
+        parts = tuple([column[place] for column in self.columns])
+        if isinstance(place, slice):
+            return Rows(parts, self.is_single)
+        return parts[0] if self.is_single else parts
+
+    @property
+    def arrays(self) -> Any:
+        """The columns as arrays."""
+        made = tuple([np.asarray(x) if type(x) is range else x for x in self.columns])
+        return made[0] if self.is_single else made
+
+
+def as_rows(items: Any) -> Rows | None:
+    """Return what a loop goes over as rows; None if they are not known in advance."""
+    if type(items) is Rows:
+        return items
+    is_array = isinstance(items, (Traced, np.ndarray)) and np.ndim(items) > 0  # type: ignore[arg-type]
+    has_numbers = is_array and to_concrete(items).dtype.kind in "biufc"
+    return Rows((items,), is_single=True) if type(items) is range or has_numbers else None
 
 
 def _run(items: Iterable[Any], step: F, state: list[Any]) -> tuple[Any, ...]:
@@ -104,7 +169,12 @@ def _run(items: Iterable[Any], step: F, state: list[Any]) -> tuple[Any, ...]:
 
 
 def _repeat_counted(
-    items: Any, step: F, variables: dict[str, Any], names: Names, written: Names
+    rows: Rows,
+    step: F,
+    variables: dict[str, Any],
+    names: Names,
+    written: Names,
+    is_needed: bool,
 ) -> tuple[Any, ...]:
     """Repeat a step that ends no loop: the number of steps is known.
 
@@ -113,14 +183,14 @@ def _repeat_counted(
     state = [variables.get(name, UNBOUND) for name in names]
     marked = [name in written for name in names]
     for _ in range(2):
-        made = _record_counted(items, step, state, marked)
+        made = _record_counted(rows, step, state, marked, is_needed)
         if made is not None:
             return made
-        if not len(items):
+        if not len(rows):
             break
-        _, *state = step(items[0], *state)
-        items = items[1:]
-    return _run(items, step, state)
+        _, *state = step(rows[0], *state)
+        rows = rows[1:]
+    return _run(map(rows.__getitem__, range(len(rows))), step, state)
 
 
 def _count(
@@ -180,13 +250,12 @@ def _record(
 
 
 def _record_counted(
-    items: Any, step: F, state: list[Any], written: list[bool]
+    rows: Rows, step: F, state: list[Any], written: list[bool], is_needed: bool
 ) -> tuple[Any, ...] | None:
-    """Record a loop over a range, or over the rows of an array; None if that is not possible."""
+    """Record a loop over rows; None if that is not possible, or not fast."""
     loops = RECORDING.get()
-    if loops is None or len(items) < 2 or any(x is UNBOUND for x in state):
-        return None
-    rows = np.asarray(items) if type(items) is range else items
+    if loops is None or len(rows) < 2 or any(x is UNBOUND for x in state):
+        return None  # after a first step all variables exist
 
     def f(carry: Any, row: Any) -> Any:
         _, *after = step(row, *carry)
@@ -194,30 +263,51 @@ def _record_counted(
 
     try:
         _check_structures(state, written, goes_on=True)
-        made = _record_rows(loops.runner, f, tuple(state), rows)
+        made = _record_rows(loops.runner, f, tuple(state), rows, is_needed)
     except LoopOfRowsError:
         raise
     except Exception as error:
+        if not is_needed:
+            raise NotAsLoop(step.__code__) from error
         loops.runner.refuse(error)
         return None
     if made is not None:
         loops.note(step)
+    elif not is_needed:
+        raise NotAsLoop(step.__code__)
     return None if made is None else (GO_ON, *made)
 
 
-def _record_rows(runner: LoopRunner, f: F, carry: Any, rows: Any) -> tuple[Any, ...] | None:
+def _record_rows(
+    runner: LoopRunner, f: F, carry: Any, rows: Rows, is_needed: bool
+) -> tuple[Any, ...] | None:
     """Record a loop over rows, whose steps all take one branch, or else every branch."""
     for all_branches in (False, True):
         step = LoopStep(f, all_branches=all_branches)
-        recorded = _record_numbers(runner, step, carry, rows, len(rows))
+        recorded = _record_numbers(runner, step, carry, rows.arrays, len(rows))
         if not any(isinstance(x, Traced) for x in recorded.values):
+            return None
+        if not is_needed and not _is_fast(recorded, len(rows)):
             return None
         try:
             return run_recorded(recorded, len(rows), True, runner.run)[0]  # type: ignore[no-any-return]
         except DecisionsDifferError:
-            if all_branches:
+            if all_branches or not is_needed:
                 raise
     raise AssertionError("a loop is recorded with one branch, or with all")
+
+
+def _is_fast(recorded: RecordedLoop, count: int) -> bool:
+    """Tell whether a loop is as fast as its steps one after the other.
+
+    These keep what the way back needs of arrays; a loop computes it again. So its steps must be of
+    few numbers, whatever is written to arrays.
+    """
+    lines = recorded.function.body.lines[recorded.function.body.inputs :]
+    if recorded.function.has_loops or not LOOPS.lines // count < len(lines) <= LOOPS.lines:
+        return False
+    sizes = [math.prod(line.shape) for line in lines if line.what is not TABLE["set_item"]]
+    return sum(sizes) <= LOOPS.numbers * len(lines)
 
 
 def _record_branches(runner: LoopRunner, f: F, carry: Any, go: Any) -> tuple[Any, ...] | None:

@@ -12,36 +12,91 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import CodeType, FunctionType
 
-from simpleautodiff.compiled.loops.rewrite_loops import nested_codes, rewrite_loops
-from simpleautodiff.compiled.recording.trace_program import Guard
+from simpleautodiff.compiled.loops.rewrite_loops import (
+    find_outermost_loop,
+    nested_codes,
+    rewrite_loops,
+)
+from simpleautodiff.compiled.recording.trace_program import Guard, Stack
+
+
+class LongRecording(BaseException):
+    """Raised to tell `jit` to record a function again, with further loops by one step."""
+
+    def __init__(self, loops: LoopsToRecord) -> None:
+        super().__init__()
+        self.loops = loops
 
 
 class LoopsToRecord:
-    """The loops around decisions that have turned out differently, and code that records them."""
+    """Python's loops that are recorded by one step each, and the code that does it.
+
+    These are loops around decisions that have turned out differently, and loops that are long.
+    """
 
     def __init__(self, line: str = "") -> None:
         self.line = line  # that of the last decision
         self.recorded = 0  # how many of the loops are on a path
         self._lines: dict[CodeType, frozenset[int]] = {}
+        self._long: dict[CodeType, frozenset[int]] = {}  # the lines where long loops begin
+        self._refused: dict[CodeType, frozenset[int]] = {}  # those of others, and not by one step
         self._codes: dict[CodeType, CodeType] = {}
         self._originals: dict[CodeType, CodeType] = {}  # of rewritten code
+
+    @property
+    def are_long(self) -> bool:
+        """Whether some of them are only recorded by one step because they are long."""
+        return any(self._long.values())
 
     def extended(self, guard: Guard) -> LoopsToRecord | None:
         """Return these loops and the innermost one around a decision; None if there is no other."""
         for code, line in guard.stack:
             code = self._originals.get(code, code)
-            lines = self._lines.get(code, frozenset())
-            before, now = rewrite_loops(code, lines), rewrite_loops(code, lines | {line})
-            if now is not None:
-                if before is not None and before.loops == now.loops:
+            lines, long = self._lines.get(code, frozenset()), self._long.get(code, frozenset())
+            before, now = [rewrite_loops(code, more, long) for more in (lines, lines | {line})]
+            if now is not None and now.needed:
+                if before is not None and before.needed == now.needed:
                     return None
-                made = LoopsToRecord(guard.line)
-                made._lines = {**self._lines, code: lines | {line}}
-                made._codes = {**self._codes, code: now.code}
-                of_code = dict.fromkeys(nested_codes(now.code), code)
-                made._originals = {**self._originals, **of_code}
+                made = self._with_code(code, now.code)
+                made.line, made._lines[code] = guard.line, lines | {line}
                 return made
         return None
+
+    def stop_in_loop(self, stack: Stack) -> None:
+        """Raise `LongRecording` if the code that is running is in a loop that is not one of these.
+
+        It is the outermost loop of the outermost function that has one.
+        """
+        for code, line in reversed(stack):
+            code = self._originals.get(code, code)
+            begin, long = find_outermost_loop(code, line), self._long.get(code, frozenset())
+            if begin is not None and (begin in long or begin in self._refused.get(code, ())):
+                return
+            if begin is not None:
+                now = rewrite_loops(code, self._lines.get(code, ()), long | {begin})
+                if now is not None:
+                    made = self._with_code(code, now.code)
+                    made._long[code] = long | {begin}
+                    raise LongRecording(made)
+
+    def without(self, step: CodeType) -> LoopsToRecord:
+        """Return these loops without a long one, given by the code of its step."""
+        code, begin = self._originals[step], step.co_firstlineno
+        long = self._long[code] - {begin}
+        now = rewrite_loops(code, self._lines.get(code, ()), long)
+        made = self._with_code(code, now.code if now else code)
+        made._long[code] = long
+        made._refused[code] = self._refused.get(code, frozenset()) | {begin}
+        return made
+
+    def _with_code(self, code: CodeType, rewritten: CodeType) -> LoopsToRecord:
+        """Return these loops, with other code for a function."""
+        made = LoopsToRecord(self.line)
+        made._lines, made._long, made._refused = {**self._lines}, {**self._long}, {**self._refused}
+        made._codes = {**self._codes, code: rewritten}
+        of_code = dict.fromkeys(nested_codes(rewritten), code)
+        made._originals = {**self._originals, **of_code}
+        return made
 
     @contextmanager
     def replaced(self) -> Iterator[None]:

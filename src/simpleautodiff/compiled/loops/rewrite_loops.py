@@ -19,6 +19,7 @@ from simpleautodiff.compiled.loops.step_variables import (
     find_carried,
     find_shared,
     find_stored,
+    walk_body,
     walk_scope,
 )
 
@@ -32,24 +33,43 @@ _REFUSED = (
 
 
 class Rewritten(NamedTuple):
-    """The code of a function in which some loops are calls, and how many."""
+    """The code of a function in which some loops are calls, and how many of them are needed."""
 
     code: CodeType
-    loops: int
+    needed: int
 
 
-def rewrite_loops(code: CodeType, lines: Iterable[int]) -> Rewritten | None:
+def rewrite_loops(
+    code: CodeType, lines: Iterable[int], may_be: Iterable[int] = ()
+) -> Rewritten | None:
     """Return the code of the same function, with the loops around some lines as calls.
 
-    None if there are none, or if the source is not at hand.
+    Those that begin at one of the lines `may_be` are recorded by one step if that is fast. None if
+    there are none, or if the source is not at hand.
     """
     source = _Source.find(code)
     if source is None:
         return None
-    rewriting = _LoopRewriter(source.function, frozenset(lines))
+    rewriting = _LoopRewriter(source.function, frozenset(lines), frozenset(may_be))
     source.function.body = [*_import_helpers(), *rewriting.block(source.function.body)]
     made = source.compile(code) if rewriting.count else None
-    return Rewritten(made, rewriting.count) if made is not None else None
+    return Rewritten(made, rewriting.needed) if made is not None else None
+
+
+def find_outermost_loop(code: CodeType, line: int) -> int | None:
+    """Return the line where the outermost `for` around a line begins that can be rewritten.
+
+    A loop that is left by `break`, `return` or `raise` takes a number of steps that is not known.
+    """
+    source = _Source.find(code)
+    if source is None:
+        return None
+    for loop in walk_body(source.function):
+        if isinstance(loop, ast.For) and loop.lineno <= line <= (loop.body[-1].end_lineno or 0):
+            rewriting = _LoopRewriter(source.function, frozenset(), frozenset([loop.lineno]))
+            if not any(isinstance(node, _LEAVING) for node in walk_scope(loop)):
+                return loop.lineno if rewriting.can_rewrite(loop) else None
+    return None
 
 
 class _Source(NamedTuple):
@@ -85,9 +105,11 @@ class _Source(NamedTuple):
 class _LoopRewriter:
     """Rewrites the loops of one function, those inside others first."""
 
-    def __init__(self, definition: ast.FunctionDef, lines: frozenset[int]) -> None:
-        self.definition, self.lines = definition, lines
-        self.count = 0
+    def __init__(
+        self, definition: ast.FunctionDef, lines: frozenset[int], may_be: frozenset[int]
+    ) -> None:
+        self.definition, self.lines, self.may_be = definition, lines, may_be
+        self.count = self.needed = 0
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """Rewrite the loops among some statements."""
@@ -105,11 +127,17 @@ class _LoopRewriter:
             return self._rewrite_loop(statement)
         return [statement]
 
-    def _is_wanted(self, loop: ast.While | ast.For) -> bool:
-        """Tell whether a loop is around one of the lines, and can be rewritten."""
+    def _is_needed(self, loop: ast.While | ast.For) -> bool:
+        """Tell whether a loop is around one of the lines."""
         end = loop.body[-1].end_lineno or 0
-        if not any(loop.lineno <= line <= end for line in self.lines):
-            return False
+        return any(loop.lineno <= line <= end for line in self.lines)
+
+    def _is_wanted(self, loop: ast.While | ast.For) -> bool:
+        is_wanted = loop.lineno in self.may_be or self._is_needed(loop)
+        return is_wanted and self.can_rewrite(loop)
+
+    def can_rewrite(self, loop: ast.While | ast.For) -> bool:
+        """Tell whether a step of a loop can be a function."""
         repeated = [part for part in ast.iter_child_nodes(loop) if part not in loop.orelse]
         if not all(_can_repeat(node) for part in repeated for node in walk_scope(part)):
             return False
@@ -117,9 +145,10 @@ class _LoopRewriter:
 
     def _rewrite_loop(self, loop: ast.While | ast.For) -> list[ast.stmt]:
         self.count += 1
-        number = self.count
+        number, is_needed = self.count, self._is_needed(loop)
+        self.needed += is_needed
         exits = _Exits()
-        body = [exits.visit(statement) for statement in loop.body]
+        body = [_ItemReader().visit(exits.visit(statement)) for statement in loop.body]
         after = exits.after(f"<exit {number}>", loop.orelse)
         loop.orelse = []
         if isinstance(loop, ast.For):
@@ -134,13 +163,16 @@ class _LoopRewriter:
             made.append(_define(f"<test {number}>", names, [ast.Return(loop.test)]))
             step = _define(f"<step {number}>", names, body)
         else:
-            what, step = loop.iter, _define(f"<step {number}>", ["<item>", *names], body)
+            what = _rewrite_items(loop.iter)
+            step = _define(f"<step {number}>", ["<item>", *names], body)
         written = [name for name in names if name in find_stored(loop).written]
         variables, has_exits = ast.Call(_load("<locals>"), [], []), ast.Constant(exits.number > 0)
         call = ast.Call(
             _load("<repeat>" if isinstance(loop, ast.While) else "<repeat over>"),
             [what, _load(step.name), variables, _texts(names), _texts(written), has_exits],
-            [],
+            [ast.keyword("is_needed", ast.Constant(is_needed))]
+            if isinstance(loop, ast.For)
+            else [],
         )
         targets = ast.Tuple([_store(f"<exit {number}>"), *map(_store, names)], ast.Store())
         call_loop = ast.Assign([targets], call)
@@ -200,6 +232,39 @@ class _Exits(ast.NodeTransformer):
 
 
 _LOOPS = (ast.While, ast.For)
+_LEAVING = (ast.Break, ast.Return, ast.Raise)
+
+
+class _ItemReader(ast.NodeTransformer):
+    """Replaces ``x[i]`` by a call: a plain array cannot look up a recorded index itself."""
+
+    def visit(self, node: ast.AST) -> Any:
+        """Replace what reads elements in a statement."""
+        return node if isinstance(node, SCOPES) else super().visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """Replace one read."""
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or _has_slice(node.slice):
+            return node
+        call = ast.Call(_load("<read item>"), [node.value, node.slice], [])
+        return ast.copy_location(call, node)
+
+
+def _has_slice(index: ast.expr) -> bool:
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    return any(isinstance(part, ast.Slice | ast.Starred) for part in parts)
+
+
+def _rewrite_items(items: ast.expr) -> ast.expr:
+    """Return what a loop goes over; ``zip(a, b)`` as a call that can tell what a and b are."""
+    is_plain = isinstance(items, ast.Call) and isinstance(items.func, ast.Name)
+    if not is_plain or items.func.id not in ("zip", "enumerate"):  # type: ignore[attr-defined]
+        return items
+    call: Any = items
+    return ast.copy_location(
+        ast.Call(_load("<make items>"), [call.func, *call.args], call.keywords), items
+    )
 
 
 def _can_repeat(node: ast.AST) -> bool:
@@ -243,9 +308,10 @@ def _define(name: str, parameters: list[str], body: Iterable[ast.stmt]) -> ast.F
 
 def _import_helpers() -> list[ast.stmt]:
     """Return the code that imports what the rewritten loops call."""
-    helpers = [ast.alias("repeat", "<repeat>"), ast.alias("repeat_over", "<repeat over>")]
+    helpers = ("repeat", "repeat_over", "read_item", "make_items")
+    names = [ast.alias(name, f"<{name.replace('_', ' ')}>") for name in helpers]
     return [
-        ast.ImportFrom(REPEATING, helpers, 0),
+        ast.ImportFrom(REPEATING, names, 0),
         ast.ImportFrom("builtins", [ast.alias("locals", "<locals>")], 0),
     ]
 

@@ -25,6 +25,12 @@ def walk_scope(node: ast.AST) -> Iterator[ast.AST]:
             yield from walk_scope(child)
 
 
+def walk_body(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Yield all inside a function that belongs to it."""
+    for statement in function.body:
+        yield from walk_scope(statement)
+
+
 def find_stored(node: ast.AST) -> Stored:
     """Return the variables that a statement sets."""
     names: set[str] = set()

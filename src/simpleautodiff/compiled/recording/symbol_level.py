@@ -61,9 +61,11 @@ class SymbolLevel(OpaqueLevel):
         tier: str | None = None,
         record_batched: Callable[..., Any] | None = None,
         estimates: Estimates | None = None,
+        on_long: tuple[int, Callable[[Stack], None]] | None = None,
     ) -> None:
         super().__init__()
         self.estimates = estimates or Estimates()
+        self.on_long = on_long  # after how many lines to call a function with the running code
         self.restart()
         self.record_batched = record_batched  # records a batched function as one step
         self.rows = rows  # the program is of one example of a batch: code cannot branch on numbers
@@ -75,6 +77,7 @@ class SymbolLevel(OpaqueLevel):
     def restart(self) -> None:
         """Start again with nothing recorded."""
         self.lines: list[Line] = []
+        self.checked_at = self.on_long[0] if self.on_long else -1  # lines
         self.guards: list[Guard] = []
         self.captured: dict[
             int, tuple[Symbol, Symbol]
@@ -105,6 +108,8 @@ class SymbolLevel(OpaqueLevel):
         symbol.dtype = dtype = _dtype(value)
         where = cite_line() if _is_seldom_compiled(what) else ""
         self.lines.append(_new_line(Line, (what, args, kwargs, shape, dtype, where)))
+        if len(self.lines) == self.checked_at:
+            self._tell_long()
         return symbol
 
     def single(
@@ -118,6 +123,8 @@ class SymbolLevel(OpaqueLevel):
         symbol.concrete = value
         symbol.place = Ref(len(lines))
         lines.append(_new_line(Line, (what, args, kwargs, (), FLOAT64_DTYPE, "")))
+        if len(lines) == self.checked_at:
+            self._tell_long()
         return symbol
 
     def take_in(self, tree: Any) -> Any:
@@ -212,6 +219,15 @@ class SymbolLevel(OpaqueLevel):
         if key not in self._decisions_at:
             self._decisions_at[key] = cite_line(), tuple(self._walk_out(frame))
         return self._decisions_at[key]
+
+    def _tell_long(self) -> None:
+        """Tell which code is running after many lines; a sweep of a derivative is none."""
+        assert self.on_long is not None
+        every, tell = self.on_long
+        self.checked_at += every
+        frame = find_user_frame(known=(self._caller,))
+        if frame is not None and frame is not self._caller:
+            tell(tuple(self._walk_out(frame)))
 
     def _walk_out(self, frame: FrameType | None) -> Iterator[tuple[CodeType, int]]:
         """Yield the user's functions that are running, out to the caller of the recorded one."""
