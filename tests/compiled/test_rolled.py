@@ -7,6 +7,7 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.compiled.backends.llvm.rolled_module import rolled_module
+from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.rolled.bodies import make_move_body
 from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.rolled.limits import ROLLING
@@ -214,6 +215,11 @@ def vector(tree):
 def program_of(made):
     [known] = made.function.known.values()
     return known.root.program
+
+
+@pytest.fixture(autouse=True)
+def all_steps_are_recorded(monkeypatch):
+    monkeypatch.setattr(LOOPS, "long", 10**9)
 
 
 @pytest.fixture

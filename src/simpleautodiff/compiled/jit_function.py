@@ -14,35 +14,28 @@ from typing import Any
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.finish_results import (
     check_same,
-    check_types,
     copy_array,
-    dtype_of_result,
-    find_finish,
     without_out,
     write_into,
 )
 from simpleautodiff.compiled.loops.long_loops import LongLoop, stopping_at_long_loops
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
-from simpleautodiff.compiled.loops.plain_loops import PlainLoops
 from simpleautodiff.compiled.loops.replace_code import LoopsToRecord
-from simpleautodiff.compiled.paths import Answer, Path, Specialization, keep_answer
+from simpleautodiff.compiled.make_path import NOT_RUN, make_path
+from simpleautodiff.compiled.paths import Path, Specialization, keep_answer
 from simpleautodiff.compiled.record_function import Options
-from simpleautodiff.compiled.record_with_loops import record_with_loops
 from simpleautodiff.compiled.running.runnable import EnteredProgram
 from simpleautodiff.compiled.signature import CallSignature, NotComparedError, leaf_paths, signature
-from simpleautodiff.compiled.tiers import make_program
 from simpleautodiff.compiled.unchanged_arguments import check_unchanged, put_back
-from simpleautodiff.core.engine import engine
 from simpleautodiff.errors import NotCompiledWarning, TraceError, warn_user
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.results import check_open
-from simpleautodiff.values.pytree import flatten, map_leaves
+from simpleautodiff.values.pytree import flatten
 
 F = Callable[..., Any]
 MOST_SIGNATURES = 128
 SLOW = 0.05  # seconds: a first call that takes longer is not followed by two runs in one call
 _FLOATS = {float}
-_NOT_RUN = object()  # instead of a result: the loops of the function take many steps
 
 
 class JitFunction:
@@ -94,7 +87,7 @@ class JitFunction:
             before = [copy_array(leaf) for leaf in described.leaves]
             started = time.perf_counter()
             result = self._run_unless_long(found, described, before, args, kwargs)
-            if result is not _NOT_RUN:
+            if result is not NOT_RUN:
                 if time.perf_counter() - started > SLOW:
                     found.slow = keep_answer(described, before, result)
                 return result
@@ -115,13 +108,13 @@ class JitFunction:
         args: Any,
         kwargs: Any,
     ) -> Any:
-        """Run the function itself; return `_NOT_RUN` if its loops take many steps.
+        """Run the function itself; return `NOT_RUN` if its loops take many steps.
 
         A function that has written to an argument before it was stopped is not compiled: the
         argument is put back, and the function runs to its end.
         """
         if found.is_long:
-            return _NOT_RUN
+            return NOT_RUN
         try:
             with stopping_at_long_loops(LOOPS.steps):
                 return self._run_plainly(args, kwargs)
@@ -134,7 +127,7 @@ class JitFunction:
             found.reason = str(error)
             self._say_not_compiled(found.reason)
             return self._run_plainly(args, kwargs)
-        return _NOT_RUN
+        return NOT_RUN
 
     def _without_program(self, args: Any, kwargs: Any) -> Any:
         warnings.warn(
@@ -209,10 +202,10 @@ class JitFunction:
         result = self._run_unless_long(found, described, before, args, kwargs)
         path = self._try_to_record(found, described, before, loops, branch, result)
         if path is not None:
-            self.on_path(path, described, path.example if result is _NOT_RUN else result)
+            self.on_path(path, described, path.example if result is NOT_RUN else result)
             path.example = None
             path.program.prepare()
-        if result is not _NOT_RUN:
+        if result is not NOT_RUN:
             return result
         tried = self._follow_guards(found, path, described.inputs, out)[1] if path else None
         if path is None or tried is None or tried[0]:
@@ -333,7 +326,9 @@ class JitFunction:
         known = branch[1] in branch[0].branches if branch else found.root is not None
         if known:
             return None  # another thread has recorded it meanwhile
-        path, _, found.loops = self._make_path(described, result, found.loops, found.records_loops)
+        path, _, found.loops = make_path(
+            self.f, described, result, self.options, found.loops, found.records_loops
+        )
         if branch is None:
             found.root, found.given = path, leaf_paths(described)
             return path
@@ -354,7 +349,7 @@ class JitFunction:
     ) -> Path | None:
         """Record a path on which loops of Python are loops; None if that is not possible."""
         try:
-            path, made, _ = self._make_path(described, result, loops)
+            path, made, _ = make_path(self.f, described, result, self.options, loops)
             why = getattr(path.program, "failure", "")
             if len(made.recorded) <= found.loops.recorded:
                 why = "; ".join(dict.fromkeys(made.runner.refusals)) or "it was not reached"
@@ -366,46 +361,3 @@ class JitFunction:
         loops.recorded = len(made.recorded)
         found.looped, found.loops, found.last = path, loops, None
         return path
-
-    def _make_path(
-        self,
-        described: CallSignature,
-        result: Any,
-        loops: LoopsToRecord,
-        finds_loops: bool = False,
-    ) -> tuple[Path, PlainLoops, LoopsToRecord]:
-        """Record the path of a call that had this result; see `_run_unless_long`.
-
-        Return the loops that are recorded by one step, too; `finds_loops` says that there may be
-        further ones.
-
-        Without a result the function is recorded twice, as a step of a loop may depend on more than
-        its arguments. For the answer to an earlier call see `_record_slow`.
-        """
-        earlier = result if isinstance(result, Answer) else None
-        made, loops = record_with_loops(self.f, described, self.options, loops, finds_loops)
-        again = None
-        if result is _NOT_RUN:
-            again = record_with_loops(self.f, described, self.options, loops, False)[0]
-        if again:
-            result = made.estimate()
-            check_same(again.outputs, result, name_of(self.f))
-        if earlier:
-            result = made.estimate()  # its constants and its structure are those of this call
-            check_types(earlier.result, result, name_of(self.f))
-        finish = find_finish(made.outputs, result, name_of(self.f))
-        if made.is_exact and not earlier:
-            check_same(made.outputs, result, name_of(self.f))
-        results = [dtype_of_result(leaf) for leaf in flatten(result)[0]]
-        with engine.recording() as use, use:
-            program = make_program(made.program, self.options)
-        path = Path(made.program, program, finish, results, unrolled=made.loops.runner.refusals)
-        if again:
-            path.example = result
-        elif earlier:
-            path.unconfirmed = earlier
-            numbers = [x.concrete for x in made.outputs if hasattr(x, "concrete")]
-            path.example = finish(numbers) if made.is_exact else None
-        elif not made.is_exact:
-            path.unconfirmed = Answer(*map_leaves(copy_array, ([*described.inputs], result)))
-        return path, made.loops, loops

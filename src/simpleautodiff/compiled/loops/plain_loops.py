@@ -13,6 +13,7 @@ import numpy as np
 
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import ENDLESS
+from simpleautodiff.compiled.loops.loop_rows import Rows, as_rows
 from simpleautodiff.compiled.loops.record_loop import (
     LoopStep,
     RecordedLoop,
@@ -21,11 +22,12 @@ from simpleautodiff.compiled.loops.record_loop import (
 )
 from simpleautodiff.compiled.loops.rewrite_loops import GO_ON
 from simpleautodiff.compiled.loops.run_loop import DecisionsDifferError, LoopOfRowsError, LoopRunner
+from simpleautodiff.compiled.loops.written_variables import check_apart, hiding, write_back
 from simpleautodiff.compiled.recording.body_level import find_example
 from simpleautodiff.compiled.recording.symbols import not_recorded
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
-from simpleautodiff.core.level import Traced, take_current, to_concrete
-from simpleautodiff.rules.array.indexing import getitem
+from simpleautodiff.core.level import Traced, take_current
+from simpleautodiff.errors import LostDerivativeError
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import flatten, map_leaves
 
@@ -90,7 +92,7 @@ def repeat_over(
     names: Names,
     written: Names,
     exits: bool,
-    is_needed: bool,
+    is_needed: bool = True,
 ) -> tuple[Any, ...]:
     """Do ``for item in items: exit, *state = step(item, *state)``; return the exit and the state.
 
@@ -106,57 +108,6 @@ def repeat_over(
         array: Any = items
         return _count(range(len(rows)), array.__getitem__, step, variables, names, written, exits)
     return _run(items, step, [variables.get(name, UNBOUND) for name in names])
-
-
-def make_items(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return ``zip(a, b)`` or ``enumerate(a)`` as rows, where these are known; else as it is."""
-    if function is enumerate and len(args) == 1 and not kwargs:
-        rows = as_rows(args[0])
-        return enumerate(*args) if rows is None else Rows((range(len(rows)), args[0]))
-    is_zip = function is zip and args and kwargs.keys() <= {"strict"}
-    if is_zip and all(as_rows(arg) is not None for arg in args) and len({*map(len, args)}) == 1:
-        return Rows(args)
-    return function(*args, **kwargs)
-
-
-def read_item(x: Any, index: Any) -> Any:
-    """Return ``x[index]``, of a plain array too if the index is recorded."""
-    if type(x) is np.ndarray and RECORDING.get() is not None:
-        parts = index if type(index) is tuple else (index,)
-        if any(isinstance(part, Traced) for part in parts):
-            return getitem(x, index)
-    return x[index]
-
-
-class Rows:
-    """The rows of ranges and arrays, side by side: what ``zip`` gives, with a length."""
-
-    def __init__(self, columns: tuple[Any, ...], is_single: bool = False) -> None:
-        self.columns, self.is_single = columns, is_single
-
-    def __len__(self) -> int:
-        return len(self.columns[0])
-
-    def __getitem__(self, place: Any) -> Any:
-        parts = tuple([column[place] for column in self.columns])
-        if isinstance(place, slice):
-            return Rows(parts, self.is_single)
-        return parts[0] if self.is_single else parts
-
-    @property
-    def arrays(self) -> Any:
-        """The columns as arrays."""
-        made = tuple([np.asarray(x) if type(x) is range else x for x in self.columns])
-        return made[0] if self.is_single else made
-
-
-def as_rows(items: Any) -> Rows | None:
-    """Return what a loop goes over as rows; None if they are not known in advance."""
-    if type(items) is Rows:
-        return items
-    is_array = isinstance(items, (Traced, np.ndarray)) and np.ndim(items) > 0  # type: ignore[arg-type]
-    has_numbers = is_array and to_concrete(items).dtype.kind in "biufc"
-    return Rows((items,), is_single=True) if type(items) is range or has_numbers else None
 
 
 def _run(items: Iterable[Any], step: F, state: list[Any]) -> tuple[Any, ...]:
@@ -237,7 +188,8 @@ def _record(
     carry = (GO_ON, *state) if exits else tuple(state)
     try:
         go = test(*state)
-        _check_structures(state, written, bool(find_example(go)))
+        _check_structures(state, written)
+        _check_arrays(state, written, bool(find_example(go)))
         made = _record_branches(loops.runner, f, carry, go)
     except LoopOfRowsError:
         raise  # the whole batch can take the steps together
@@ -259,23 +211,30 @@ def _record_counted(
 
     def f(carry: Any, row: Any) -> Any:
         _, *after = step(row, *carry)
+        check_apart(after, written)
         return tuple(after), None
 
     try:
-        _check_structures(state, written, goes_on=True)
-        made = _record_rows(loops.runner, f, tuple(state), rows, is_needed)
-    except LoopOfRowsError:
+        _check_structures(state, written, is_needed)
+        check_apart(state, written)
+        changed = [x for x, is_written in zip(state, written, strict=True) if is_written]
+        carry = tuple([map_leaves(take_current, x) for x in state])
+        with hiding(changed):
+            made = _record_rows(loops.runner, f, carry, rows, is_needed)
+    except (LoopOfRowsError, LostDerivativeError):
         raise
     except Exception as error:
         if not is_needed:
             raise NotAsLoop(step.__code__) from error
         loops.runner.refuse(error)
         return None
-    if made is not None:
-        loops.note(step)
-    elif not is_needed:
-        raise NotAsLoop(step.__code__)
-    return None if made is None else (GO_ON, *made)
+    if made is None:
+        if not is_needed:
+            raise NotAsLoop(step.__code__)
+        return None
+    loops.note(step)
+    after = zip(state, written, made, strict=True)
+    return GO_ON, *[write_back(x, new) if is_written else new for x, is_written, new in after]
 
 
 def _record_rows(
@@ -338,12 +297,14 @@ def _record_numbers(
 
 
 def _is_counted(program: RecordedProgram, carried: int, whole: list[int]) -> bool:
-    """Tell whether a step changes a carried integer by constants at most."""
+    """Tell whether a step changes a carried integer by constants at most, or sets it."""
 
     def counts(place: Any) -> bool:
         if type(place) is not Ref or place in whole:
             return True
         line = program.lines[place]
+        if line.what is None and line.dtype is not None and line.dtype.kind in "iu":
+            return True  # a number of the row
         if line.name == "where":
             return all(map(counts, line.args[1:]))
         refs = [arg for arg in line.args if type(arg) is Ref]
@@ -363,15 +324,20 @@ def _as_float(x: Any) -> Any:
     return float(take_current(x))
 
 
-def _check_structures(state: list[Any], written: list[bool], goes_on: bool) -> None:
-    """Refuse variables without a value, and structures that change: others may refer to them.
-
-    An array may change in a loop that takes a step: if that shows elsewhere, the result tells.
-    """
+def _check_structures(state: list[Any], written: list[bool], is_needed: bool = True) -> None:
+    """Refuse variables without a value, and structures that change: others may refer to them."""
     for x, is_written in zip(state, written, strict=True):
         if x is None:
             raise not_recorded("a variable that is None before the first step of a loop")
-        if is_written and isinstance(x, list | dict | set):
+        if is_written and isinstance(x, (list, dict, set) if is_needed else set):
             raise not_recorded(f"a loop that changes a {type(x).__name__} in place")
+
+
+def _check_arrays(state: list[Any], written: list[bool], goes_on: bool) -> None:
+    """Refuse an array that would change in a loop that takes no step.
+
+    If it takes one, and that shows elsewhere, the result tells.
+    """
+    for x, is_written in zip(state, written, strict=True):
         if is_written and not goes_on and np.ndim(find_example(x)) > 0:
             raise not_recorded("a loop without a step that would change an array in place")

@@ -23,7 +23,11 @@ from simpleautodiff.compiled.loops.step_variables import (
     walk_scope,
 )
 
-REPEATING = "simpleautodiff.compiled.loops.plain_loops"
+_HELPERS = {  # what rewritten loops call, by module
+    "simpleautodiff.compiled.loops.plain_loops": ("repeat", "repeat_over"),
+    "simpleautodiff.compiled.loops.loop_rows": ("make_items", "read_item"),
+    "builtins": ("locals",),
+}
 GO_ON, BREAK = 0, 1  # exits of a step; each `return` and `raise` has a further number
 _REFUSED = (
     ast.AsyncFor, ast.AsyncWith, ast.Await, ast.ClassDef, ast.Delete, ast.FunctionDef, ast.Global,
@@ -258,13 +262,10 @@ def _has_slice(index: ast.expr) -> bool:
 
 def _rewrite_items(items: ast.expr) -> ast.expr:
     """Return what a loop goes over; ``zip(a, b)`` as a call that can tell what a and b are."""
-    is_plain = isinstance(items, ast.Call) and isinstance(items.func, ast.Name)
-    if not is_plain or items.func.id not in ("zip", "enumerate"):  # type: ignore[attr-defined]
+    if not isinstance(items, ast.Call):
         return items
-    call: Any = items
-    return ast.copy_location(
-        ast.Call(_load("<make items>"), [call.func, *call.args], call.keywords), items
-    )
+    call = ast.Call(_load("<make items>"), [items.func, *items.args], items.keywords)
+    return ast.copy_location(call, items)
 
 
 def _can_repeat(node: ast.AST) -> bool:
@@ -308,11 +309,11 @@ def _define(name: str, parameters: list[str], body: Iterable[ast.stmt]) -> ast.F
 
 def _import_helpers() -> list[ast.stmt]:
     """Return the code that imports what the rewritten loops call."""
-    helpers = ("repeat", "repeat_over", "read_item", "make_items")
-    names = [ast.alias(name, f"<{name.replace('_', ' ')}>") for name in helpers]
     return [
-        ast.ImportFrom(REPEATING, names, 0),
-        ast.ImportFrom("builtins", [ast.alias("locals", "<locals>")], 0),
+        ast.ImportFrom(
+            module, [ast.alias(name, f"<{name.replace('_', ' ')}>") for name in names], 0
+        )
+        for module, names in _HELPERS.items()
     ]
 
 

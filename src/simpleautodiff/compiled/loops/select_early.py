@@ -48,6 +48,7 @@ class _Selecting:
         self.of: dict[int, Any] = {}  # the new lines, by the old ones; or constants
         self._offsets: dict[int, _Offset] = {}
         self._read: dict[Any, Any] = {}
+        self._constants: dict[int, Any] = {}  # of lines that are constants
 
     def finish(self) -> RecordedProgram:
         """Return the new program."""
@@ -63,14 +64,15 @@ class _Selecting:
         """Return the new line of an old one, or the constant that it is."""
         if line.what is None:
             return self._append(line)
-        new = line.renumbered(self.of)
-        if _is_elementwise(new):
-            return self._simplify(new)
+        if _is_elementwise(line):
+            return self._simplify(line.renumbered(self.of))
+        new = line.renumbered({place: self._as_line(self.of[place]) for place in line.needs()})
         if new.what is TABLE["getitem"]:
             array, index = new.args
             parts = self._find_parts(index, self._shape(array))
             if parts is not None and np.prod(line.shape) < np.prod(self._shape(array)):
-                return self._select(array, index, parts, line)
+                found = self._select(array, index, parts, line)
+                return self._append(new) if found is None else found
         elif new.what is TABLE["set_item"]:
             array, value, index = new.args
             new = new._replace(args=(self._skip_overwritten(array, index), value, index))
@@ -82,6 +84,17 @@ class _Selecting:
         offset = self._find_offset(line)
         if offset is not None:
             self._offsets[place] = offset
+        return place
+
+    def _as_line(self, x: Any) -> Ref:
+        """Return a constant as a line, as operations on arrays have lines for arguments."""
+        if type(x) is Ref:
+            return x
+        number = np.asarray(x)[()]
+        place = self._append(
+            Line(TABLE["astype"], (number, number.dtype), {}, number.shape, number.dtype)
+        )
+        self._constants[place] = number
         return place
 
     def _shape(self, x: Any) -> Shape:
@@ -113,7 +126,10 @@ class _Selecting:
     # Elements. ------------------------------------------------------------------------------------
 
     def _select(self, array: Any, index: Any, parts: list[Any], like: Line) -> Any:
-        """Return the selected elements of an array; `like` has their shape."""
+        """Return the selected elements of an array; `like` has their shape.
+
+        None if they may be some of those that were written, or not.
+        """
         key = argument_key((array, index))
         if key not in self._read:
             self._read[key] = self._compute(array, index, parts, like)
@@ -128,18 +144,21 @@ class _Selecting:
         line = self.lines[array]
         own = Line(TABLE["getitem"], (array, index), {}, like.shape, line.dtype)
         if line.what in (TABLE["set_item"], TABLE["scatter"]):
-            found = self._read_written(line, index, parts, own)
-            return self._append(own) if found is None else found
+            return self._read_written(line, index, parts, own)
         if not _is_elementwise(line) or not all(map(self._fits(line.shape), line.args)):
             return self._append(own)
         args = [
             self._select(x, index, parts, own) if self._shape(x) == line.shape else x
             for x in line.args
         ]
+        if any(x is None for x in args):
+            return None
         return self._simplify(line._replace(args=tuple(args), shape=like.shape))
 
     def _simplify(self, line: Line) -> Any:
         """Return a line, or the constant or argument that it equals."""
+        args = [self._constants.get(x, x) if type(x) is Ref else x for x in line.args]
+        line = line._replace(args=tuple(args))
         if not line.needs():
             return compute(line, ())
         if line.what is operator.or_:

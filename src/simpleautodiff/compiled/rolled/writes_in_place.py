@@ -143,7 +143,8 @@ def _fits(write: Write, lines: list[Line], array: Line) -> bool:
     if type(write.value) is Ref:
         made = lines[write.value]
         return (made.shape, made.dtype) == (write.selected.shape, array.dtype)
-    return type(write.value) in (int, float)
+    is_constant = isinstance(write.value, (int, float, np.number, np.ndarray))
+    return is_constant and np.shape(write.value) in ((), write.selected.shape)
 
 
 def _is_read_once(place: int | None, lines: list[Line]) -> bool:

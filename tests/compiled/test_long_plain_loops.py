@@ -1,0 +1,345 @@
+"""Long loops of Python that are recorded by one step: the same numbers, however many steps."""
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+from simpleautodiff.compiled.loops.loop_limits import LOOPS
+
+pytest.importorskip("llvmlite")
+SCALES = {"factor": 1.5}
+
+
+@pytest.fixture(autouse=True)
+def few_lines_are_many(monkeypatch):
+    monkeypatch.setenv("SIMPLEAUTODIFF_CACHE", "off")
+    monkeypatch.setattr(LOOPS, "long", 60)
+    monkeypatch.setattr(LOOPS, "lines", 60)
+
+
+def draw(n=40):
+    return np.random.default_rng(n).uniform(0.2, 1.2, size=n)
+
+
+def recur(x):
+    y = np.zeros(len(x))
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        y[t] = x[1] + np.sin(x[t - 1]) * y[t - 1]
+    return np.sum(y**2)
+
+
+def count_backwards(x):
+    y = np.ones(len(x))
+    for t in range(len(x) - 2, -1, -1):
+        y[t] = np.tanh(y[t + 1] * x[t]) + 0.1 * t
+    return np.sum(y * x)
+
+
+def take_pairs(x):
+    total, before = 0.0, x[0]
+    for a, b in zip(x[1:], x[:-1], strict=True):
+        total += a * before
+        before = np.sin(a) + 0.5 * b
+    return total + before
+
+
+def number_items(x):
+    total = 0.0
+    for k, a in enumerate(x):
+        total = 0.9 * total + k * a**2
+    return total
+
+
+def go_over_constants(x):
+    total = x[0]
+    for weight in np.linspace(0.5, 1.5, 40):
+        total = np.sin(total) * weight + x[1]
+    return total
+
+
+def read_plain_arrays(x):
+    chosen = np.arange(40) * 7 % 40
+    factors = np.cos(np.arange(40.0))
+    total = 0.0
+    for t in range(40):
+        total = np.sin(total) + factors[t] * x[chosen[t]]
+    return total
+
+
+def keep_the_last_item(x):
+    total = 0.0
+    for t in range(len(x)):
+        total = np.sin(total + x[t])
+    return total * t + x[t]
+
+
+def go_on_with_two_loops(x):
+    y, z = np.zeros(len(x)), np.zeros(len(x))
+    y[0] = 1.0
+    for t in range(1, len(x)):
+        y[t] = np.cos(y[t - 1]) * x[t]
+    for t in range(1, len(x)):
+        z[t] = 0.5 * z[t - 1] + y[t] * y[t - 1]
+    return np.sum(z)
+
+
+def loop_inside(x):
+    state = x[0]
+    for t in range(len(x)):
+        for _ in range(3):
+            state = state + 0.1 * np.sin(state) * x[t]
+    return state
+
+
+def step_of_another_function(x):
+    return recur(x) + recur(x[::-1])
+
+
+LOOPED = [
+    *(recur, count_backwards, take_pairs, number_items, go_over_constants, read_plain_arrays),
+    *(keep_the_last_item, go_on_with_two_loops, loop_inside, step_of_another_function),
+]
+
+
+def see_an_alias(x):
+    """A second name of the array that the loop writes to."""
+    y = np.zeros(len(x))
+    y[0] = x[0]
+    other = y
+    for t in range(1, len(x)):
+        y[t] = np.sin(x[t]) + y[t - 1]
+    return np.sum(other * x)
+
+
+def collect(x):
+    found = []
+    for t in range(len(x)):
+        found.append(np.sin(x[t]) * t)  # noqa: PERF401 - that is the subject
+    return np.sum(np.array(found))
+
+
+def decide(x):
+    total = 0.0
+    for t in range(len(x)):
+        total = total + x[t] if total < 3.0 else total * np.cos(x[t])
+    return total
+
+
+def leave(x):
+    total = 0.0
+    for t in range(len(x)):
+        total = np.sin(total) + x[t]
+        if t == 30:
+            break
+    return total
+
+
+def look_up(x):
+    total = x[0]
+    for name in ["factor"] * 40:
+        total = np.sin(total) * SCALES[name] + x[1]
+    return total
+
+
+def use_the_number_of_the_step(x):
+    total = x[0]
+    for t in range(40):
+        total = np.sin(total) + np.sum(x[: t + 1])
+    return total
+
+
+def change_kind(x):
+    state = 0
+    for t in range(len(x)):
+        state = state * 0.5 + x[t]
+    return state
+
+
+ANYHOW = [
+    *(see_an_alias, collect, decide, leave, look_up, use_the_number_of_the_step, change_kind),
+]
+
+
+def ask_second(f):
+    return ad.grad(lambda x: np.sum(np.sin(ad.grad(f)(x))))
+
+
+@pytest.mark.parametrize("f", [*LOOPED, *ANYHOW])
+def test_a_long_loop_equals_its_steps(f):
+    points = [draw(), draw()[::-1] * 0.7, draw() + 0.3]
+    more = [ad.jacfwd, ask_second] if f in (recur, take_pairs, see_an_alias) else []
+    for ask in (lambda g: g, ad.grad, *more):
+        compiled = ad.jit(ask(f))
+        for _ in range(2):
+            for x in points:
+                np.testing.assert_allclose(compiled(x), ask(f)(x), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("f", LOOPED)
+def test_a_loop_is_recorded_by_one_step(f):
+    compiled = ad.jit(ad.grad(f))
+    for _ in range(3):
+        compiled(draw())
+    assert "recorded by one step each" in str(compiled.explain())
+
+
+@pytest.mark.parametrize("f", ANYHOW)
+def test_what_is_no_loop_is_compiled_with_all_its_steps(f):
+    compiled = ad.jit(ad.grad(f))
+    for _ in range(4):
+        compiled(draw())
+    assert "1 path through the code" in str(compiled.explain())
+
+
+def test_the_size_of_a_program_does_not_depend_on_the_number_of_steps():
+    def count(n):
+        compiled = ad.jit(ad.grad(recur))
+        for _ in range(3):
+            compiled(draw(n))
+        return int(str(compiled.explain()).split(" rows recorded")[0].split()[-1])
+
+    assert count(100) == count(1000)
+
+
+def test_batches_and_derivatives_of_compiled_functions():
+    xs = np.stack([draw(), draw()[::-1], draw() * 0.5])
+    expected = np.stack([ad.grad(recur)(x) for x in xs])
+    for f in (ad.jit(ad.vmap(ad.grad(recur))), ad.vmap(ad.jit(ad.grad(recur)))):
+        for _ in range(3):
+            np.testing.assert_allclose(f(xs), expected, rtol=1e-10)
+    for _ in range(3):
+        np.testing.assert_allclose(ad.grad(ad.jit(recur))(xs[0]), expected[0], rtol=1e-10)
+
+
+def test_the_code_of_a_function_is_its_own_again():
+    before = recur.__code__
+    compiled = ad.jit(ad.grad(recur))
+    for _ in range(3):
+        compiled(draw())
+    assert recur.__code__ is before
+
+
+# What others see of arrays that a loop writes to. -------------------------------------------------
+
+
+def fill(y, x):
+    for t in range(1, len(x)):
+        y[t] = np.sin(x[t]) + 0.5 * y[t - 1]
+
+
+def fill_for_the_caller(x):
+    y = np.zeros(len(x))
+    y[0] = x[0]
+    fill(y, x)
+    return np.sum(y * x) + y[-1]
+
+
+def write_through_a_view(x):
+    y = np.zeros((2, len(x)))
+    row = y[1]
+    row[0] = x[0]
+    for t in range(1, len(x)):
+        row[t] = np.sin(x[t]) * row[t - 1] + x[0]
+    return np.sum(y[1] * x) + np.sum(y)
+
+
+def read_through_a_view(x):
+    y = np.zeros(len(x))
+    y[0] = x[0]
+    later = y[1:]
+    total = 0.0
+    for t in range(1, len(x)):
+        y[t] = np.sin(x[t]) + 0.1 * y[t - 1]
+        total = total + later[t - 1] * x[t]
+    return total
+
+
+def read_by_another_name(x):
+    y = x * 0.5
+    other = y
+    total = 0.0
+    for t in range(1, len(x)):
+        y[t] = np.sin(x[t]) + 0.1 * y[t - 1]
+        total = total + other[t] * x[t]
+    return total
+
+
+def write_by_two_names(x):
+    y = x * 0.5
+    z = y
+    for t in range(1, len(x)):
+        y[t] = np.sin(x[t]) + z[t - 1]
+        z[t - 1] = 0.3 * x[t]
+    return np.sum(y * x)
+
+
+def name_it_again_inside(x):
+    y = x * 0.5
+    before = y * 1.0
+    for t in range(1, len(x)):
+        y[t] = np.sin(before[t - 1]) + x[t]
+        before = y
+    return np.sum(before * x)
+
+
+def change_a_list(x):
+    parts = [x[0], x[1]]
+    for t in range(2, len(x)):
+        parts[0] = np.sin(parts[0]) + x[t]
+        parts[1] = parts[1] * 0.9 + parts[0]
+    return parts[0] * parts[1]
+
+
+def change_a_list_with_two_names(x):
+    parts = [x[0], x[1]]
+    same = parts
+    for t in range(2, len(x)):
+        parts[0] = np.sin(parts[0]) + x[t] * same[1]
+        parts[1] = parts[1] * 0.9 + same[0]
+    return same[0] * parts[1]
+
+
+def change_a_dict(x):
+    state = {"v": x[0], "s": x[1]}
+    for t in range(2, len(x)):
+        state["v"] = np.sin(state["v"]) + x[t]
+        state["s"] = state["s"] * 0.9 + state["v"]
+    return state["s"]
+
+
+def add_in_place(x):
+    y, z = np.zeros(3), np.ones(3)
+    alias = y
+    for t in range(len(x)):
+        y += z * x[t]
+        z = np.sin(z) + 0.1 * y
+    return np.sum(alias * z)
+
+
+SEEN = [
+    *(fill_for_the_caller, write_through_a_view, read_through_a_view, read_by_another_name),
+    *(write_by_two_names, name_it_again_inside, change_a_list, change_a_list_with_two_names),
+    *(change_a_dict, add_in_place),
+]
+
+
+@pytest.mark.parametrize("f", SEEN)
+def test_what_a_loop_writes_is_seen_by_every_name(f):
+    """At a point where most results are 0, too, so that the first call would not tell."""
+    points = [np.zeros(40), draw(), draw()[::-1] * 0.7]
+    for ask in (lambda g: g, ad.grad):
+        compiled = ad.jit(ask(f))
+        for _ in range(2):
+            for x in points:
+                np.testing.assert_allclose(compiled(x), ask(f)(x), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "f", [fill_for_the_caller, write_through_a_view, change_a_list, change_a_dict, add_in_place]
+)
+def test_what_is_written_in_a_loop_does_not_prevent_one(f):
+    compiled = ad.jit(ad.grad(f))
+    for _ in range(3):
+        compiled(draw())
+    assert "recorded by one step each" in str(compiled.explain())
