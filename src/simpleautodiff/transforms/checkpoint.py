@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from simpleautodiff.core.level import Level, Traced, apply, take_current
-from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.linear import ZERO, Linear, Packing
 from simpleautodiff.core.node import Recorder
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import Selection
 from simpleautodiff.transforms.checkpoint_policies import CheckpointPolicies, Policy, SavedCall
-from simpleautodiff.transforms.grad import jvp
+from simpleautodiff.transforms.grad import push_inside
 from simpleautodiff.transforms.kinks import KinkTape
 from simpleautodiff.transforms.recorded_call import RecordedCall
 from simpleautodiff.values.pytree import flatten
@@ -120,14 +120,13 @@ def _replay_rule(f: Callable[..., Any]) -> Callable[..., Linear]:
 
     def rule(_v: Bundle, x: Bundle) -> Linear:
         def push(dot: Bundle) -> Bundle:
-            tangents = tuple(0 if d is ZERO else d for d in dot.entries)
-            return Bundle(tuple(flatten(jvp(f, x.entries, tangents)[1])[0]))
+            return Bundle(tuple(push_inside(f, x.entries, dot.entries)))
 
         def pull(bar: Bundle) -> Bundle:
             recorded = RecordedCall(f, Selection(x.entries))
             results = flatten(recorded.result)[0]
-            adjoints = recorded.sweep_back(list(zip(results, bar.entries, strict=True)))
-            return Bundle(tuple(ZERO if adjoint is None else adjoint for adjoint in adjoints))
+            pairs = zip(results, bar.entries, strict=True)
+            return Bundle(tuple(recorded.pull_inside(list(pairs))))
 
         return Linear(push, pull)
 
@@ -140,8 +139,9 @@ def _fill_rule(replay: Callable[..., Linear], call: SavedCall) -> Callable[..., 
     def rule(_v: Bundle, x: Bundle, saved: Any) -> Linear:
         def pull(bar: Bundle) -> Bundle:
             results = flatten(call.recorded.result)[0]
-            adjoints = call.pull(x.entries, list(zip(results, bar.entries, strict=True)))
-            return Bundle(tuple(ZERO if adjoint is None else adjoint for adjoint in adjoints))
+            return Bundle(
+                tuple(call.pull(x.entries, list(zip(results, bar.entries, strict=True))))
+            )
 
         return Linear(replay(_v, x).push, pull)
 
@@ -152,7 +152,7 @@ def pack(size: int) -> Primitive:
     """Make the primitive that bundles its arguments."""
 
     def rule(i: int) -> Callable[..., Linear]:
-        return lambda _v, *_xs: Linear(
+        return lambda _v, *_xs: Packing(
             lambda dot: Bundle.single(i, dot, size), lambda bar: bar.entries[i]
         )
 
@@ -163,7 +163,7 @@ def pick(i: int, size: int) -> Primitive:
     """Make the primitive that takes one entry of a bundle."""
 
     def rule(_v: Any, _x: Bundle) -> Linear:
-        return Linear(lambda dot: dot.entries[i], lambda bar: Bundle.single(i, bar, size))
+        return Packing(lambda dot: dot.entries[i], lambda bar: Bundle.single(i, bar, size))
 
     return make_primitive(f"result {i + 1}", (rule,))
 

@@ -13,19 +13,17 @@ from functools import partial
 from math import comb
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.linear import ZERO, Linear, plus
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.shapes import Bundle
-from simpleautodiff.transforms.arguments import check_function
+from simpleautodiff.transforms.arguments import Selection, check_function
 from simpleautodiff.transforms.checkpoint import as_one_node
-from simpleautodiff.transforms.grad import jvp, vjp
-from simpleautodiff.transforms.recorded_call import as_number
+from simpleautodiff.transforms.derivative_rows import join_rows, stack_rows, take_row
+from simpleautodiff.transforms.grad import push_inside
+from simpleautodiff.transforms.recorded_call import RecordedCall
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
-GROUP = 256  # rows that are stacked together
 # While `jit` records: the function that records a loop by one step, or returns None.
 RECORDER: ContextVar[Callable[..., tuple[Any, Any] | None] | None] = ContextVar(
     "RECORDER", default=None
@@ -177,16 +175,13 @@ class SteppedLoop:
         def make_rule(call_with: F, arguments_of: F, inputs: list[int]) -> F:
             plan = schedule(count, snapshots).actions if count else ()
 
-            def rule(v: Bundle, x: Bundle) -> Linear:
+            def rule(_v: Bundle, x: Bundle) -> Linear:
                 def push(dot: Bundle) -> Bundle:
-                    tangents = tuple(0 if d is ZERO else d for d in dot.entries)
-                    return Bundle(tuple(flatten(jvp(call_with, x.entries, tangents)[1])[0]))
+                    return Bundle(tuple(push_inside(call_with, x.entries, dot.entries)))
 
                 def pull(bar: Bundle) -> Bundle:
                     arguments, _ = arguments_of(x.entries)
-                    pairs = zip(bar.entries, v.entries, strict=True)
-                    seeds = [as_number(b, like) for b, like in pairs]
-                    leaves = flatten(self._sweep_back(plan, seeds, *arguments))[0]
+                    leaves = flatten(self._sweep_back(plan, list(bar.entries), *arguments))[0]
                     return Bundle(tuple([leaves[i] for i in inputs]))
 
                 return Linear(push, pull)
@@ -220,8 +215,9 @@ class SteppedLoop:
         size = len(flatten(state)[0])
         bar, of_ys = flatten(state)[1](iter(seeds[:size])), seeds[size:]
         held, at = {0: state}, (0, state)
-        of_xs: dict[int, Any] = {}
-        total, rebuild = flatten([map_leaves(lambda x: 0 * x, arg) for arg in args])
+        of_xs: dict[int, list[Any]] = {}
+        total, rebuild = flatten(list(args))
+        total = [ZERO] * len(total)
         for kind, begin, end in plan:
             if kind == "store":
                 held[begin] = held.get(begin, at[1])
@@ -232,14 +228,19 @@ class SteppedLoop:
                     now = self._advance(k, now, xs, args)[0]
                 at = end, now
                 continue
-            (_, y), back = vjp(partial(self.step, begin), now, self._take(begin, xs), *args)
+            given = (now, self._take(begin, xs), *args)
+            recorded = RecordedCall(partial(self.step, begin), Selection(given))
             place = begin if self.places is None else self.places[begin]
-            seed = flatten(y)[1](iter([bars[place] for bars in of_ys]))
-            bar, of_xs[place], *more = back((bar, seed))
-            total = [a + b for a, b in zip(total, flatten(more)[0], strict=True)]
+            bars = [*flatten(bar)[0], *[take_row(of_y, place) for of_y in of_ys]]
+            pairs = zip(flatten(recorded.result)[0], bars, strict=True)
+            bar, row, *more = recorded.rebuild(iter(recorded.pull_inside(list(pairs))))
+            of_xs[place] = flatten(row)[0]
+            total = [plus(a, b) for a, b in zip(total, flatten(more)[0], strict=True)]
             held.pop(begin, None)
-        stacked = _stack([of_xs[place] for place in sorted(of_xs)]) if of_xs else xs
-        return bar, stacked, *rebuild(iter(total))
+        leaves, rebuild_xs = flatten(xs)
+        rows = [[of_xs[place][k] for place in sorted(of_xs)] for k in range(len(leaves))]
+        joined = [join_rows(row, leaf) for row, leaf in zip(rows, leaves, strict=True)]
+        return bar, rebuild_xs(iter(joined)), *rebuild(iter(total))
 
 
 def _stack(ys: list[Any]) -> Any:
@@ -248,11 +249,4 @@ def _stack(ys: list[Any]) -> Any:
     if not ys or not leaves[0]:
         return ys[0] if ys else None
     rebuild = flatten(ys[0])[1]
-    return rebuild(iter([_stack_rows(column) for column in zip(*leaves, strict=True)]))
-
-
-def _stack_rows(rows: tuple[Any, ...]) -> Any:
-    """Stack rows; many of them in groups, as each piece of a joined array looks at all."""
-    if len(rows) <= GROUP:
-        return np.stack(rows)
-    return np.concatenate([np.stack(rows[k : k + GROUP]) for k in range(0, len(rows), GROUP)])
+    return rebuild(iter([stack_rows([*column]) for column in zip(*leaves, strict=True)]))
