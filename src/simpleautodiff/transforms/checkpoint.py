@@ -6,10 +6,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.core.level import Level, Traced, apply, take_current
 from simpleautodiff.core.linear import ZERO, Linear, Packing
 from simpleautodiff.core.node import Recorder
 from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.errors import LostDerivativeError
 from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import Selection
 from simpleautodiff.transforms.checkpoint_policies import CheckpointPolicies, Policy, SavedCall
@@ -28,8 +32,8 @@ def checkpoint(f: Callable[..., Any], *, policy: Policy | None = None) -> Callab
 
     In the graph the whole call is one node, between a node that bundles its arguments and one node
     for each result. `f` runs again, so it has to give the same results again: a function that draws
-    random numbers must be given them. If it uses nodes that are not among its arguments, it is
-    recorded as usual.
+    random numbers must be given them. If it uses nodes that are not among its arguments, or writes
+    to these, it is recorded as usual.
 
     Examples
     --------
@@ -76,10 +80,17 @@ def as_one_node(
             return f(*new_args, **new_kwargs)
 
         values = tuple(leaves[i].value for i in inputs)
-        saved = SavedCall(call_with, values, policy) if policy else None
-        result = saved.result if saved else checkpoint(call_with)(*values)
+        given = tuple(map(_protect, values))
+        try:
+            saved = SavedCall(call_with, values, policy) if policy else None
+            result = saved.result if saved else checkpoint(call_with)(*given)
+        except (TypeError, ValueError) as error:
+            if not _is_of_write(error):
+                raise
+            return f(*args, **kwargs)
         results, rebuild_results = flatten(result)
-        if any(_is_recorded_from(x, level) for x in results) or (saved and not saved.is_whole):
+        whole = not any(_is_recorded_from(x, level) for x in results)
+        if not whole or any(map(_is_written, given)) or (saved and not saved.is_whole):
             return f(*args, **kwargs)  # it uses nodes that are not arguments: record every step
         bundle = level.record(pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
         rule = make_rule(call_with, arguments_of, inputs)
@@ -95,6 +106,25 @@ def as_one_node(
         return rebuild_results(iter(outputs))
 
     return functools.wraps(f)(checkpointed)
+
+
+def _protect(value: Any) -> Any:
+    """Return an argument to which writes are refused, or noticed: it has to be there again."""
+    if not isinstance(value, np.ndarray):
+        return twin(value)
+    view = value.view()
+    view.flags.writeable = False
+    return view
+
+
+def _is_of_write(error: Exception) -> bool:
+    """Tell whether an argument was written to, or a node of outside to an array."""
+    lost = any(isinstance(x, LostDerivativeError) for x in (error, error.__cause__))
+    return lost or "read-only" in str(error)
+
+
+def _is_written(value: Any) -> bool:
+    return take_current(value) is not value
 
 
 def _is_number(result: Any) -> bool:

@@ -13,6 +13,9 @@ from functools import partial
 from math import comb
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.core.linear import ZERO, Linear, plus
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.shapes import Bundle
@@ -158,6 +161,7 @@ class SteppedLoop:
 
     def run(self, state: Any, xs: Any, *args: Any) -> tuple[Any, Any]:
         """Return the last state and the y's, None if there are none."""
+        state = map_leaves(_copy, state)  # a step may write to it
         recorder = RECORDER.get()
         recorded = recorder(self, state, xs, args) if recorder is not None else None
         if recorded is not None:
@@ -196,7 +200,7 @@ class SteppedLoop:
         k, ys = 0, []
         while k < self.count if self.count is not None else self.goes_on and self.goes_on(state):
             state, y = self._advance(k, state, xs, args)
-            ys.append(y)
+            ys.append(map_leaves(_copy, y))  # the next step may write to it
             k += 1
         places = self.places
         return k, state, _stack(ys if places is None or places.step > 0 else ys[::-1])
@@ -206,7 +210,7 @@ class SteppedLoop:
 
     def _take(self, k: int, xs: Any) -> Any:
         place = k if self.places is None else self.places[k]
-        return map_leaves(lambda leaf: leaf[place], xs)
+        return map_leaves(lambda leaf: _copy(leaf[place]), xs)
 
     def _sweep_back(
         self, plan: tuple[Action, ...], seeds: list[Any], state: Any, xs: Any, *args: Any
@@ -222,7 +226,7 @@ class SteppedLoop:
             if kind == "store":
                 held[begin] = held.get(begin, at[1])
                 continue
-            now = at[1] if at[0] == begin else held[begin]
+            now = map_leaves(_copy, at[1] if at[0] == begin else held[begin])
             if kind == "advance":
                 for k in range(begin, end):
                     now = self._advance(k, now, xs, args)[0]
@@ -241,6 +245,11 @@ class SteppedLoop:
         rows = [[of_xs[place][k] for place in sorted(of_xs)] for k in range(len(leaves))]
         joined = [join_rows(row, leaf) for row, leaf in zip(rows, leaves, strict=True)]
         return bar, rebuild_xs(iter(joined)), *rebuild(iter(total))
+
+
+def _copy(x: Any) -> Any:
+    """Return a copy of an array, or of a node of one, that has nothing to do with its original."""
+    return x.copy() if isinstance(x, np.ndarray) and x.ndim else twin(x)
 
 
 def _stack(ys: list[Any]) -> Any:
