@@ -20,7 +20,7 @@ from simpleautodiff.transforms.checkpoint_policies import CheckpointPolicies, Po
 from simpleautodiff.transforms.grad import push_inside
 from simpleautodiff.transforms.kinks import KinkTape
 from simpleautodiff.transforms.recorded_call import RecordedCall
-from simpleautodiff.values.pytree import flatten
+from simpleautodiff.values.pytree import flatten, map_leaves
 
 
 def checkpoint(f: Callable[..., Any], *, policy: Policy | None = None) -> Callable[..., Any]:
@@ -88,7 +88,7 @@ def as_one_node(
             if not _is_of_write(error):
                 raise
             return f(*args, **kwargs)
-        results, rebuild_results = flatten(result)
+        results, rebuild_results = flatten(map_leaves(take_current, result))
         whole = not any(_is_recorded_from(x, level) for x in results)
         if not whole or any(map(_is_written, given)) or (saved and not saved.is_whole):
             return f(*args, **kwargs)  # it uses nodes that are not arguments: record every step

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.writes.views import twin
+from simpleautodiff.core.level import Written
 from simpleautodiff.core.linear import ZERO, Linear, plus
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.shapes import Bundle
@@ -249,7 +250,8 @@ class SteppedLoop:
 
 def _copy(x: Any) -> Any:
     """Return a copy of an array, or of a node of one, that has nothing to do with its original."""
-    return x.copy() if isinstance(x, np.ndarray) and x.ndim else twin(x)
+    can_be_written = isinstance(x, np.ndarray) or issubclass(type(x), Written)
+    return x.copy() if can_be_written and x.ndim else twin(x)
 
 
 def _stack(ys: list[Any]) -> Any:

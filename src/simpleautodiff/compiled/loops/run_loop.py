@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.batch.batch_level import Batch, BatchLevel, unbatch
+from simpleautodiff.compiled.loops.carried_zeros import CarriedDerivatives, join, split
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import (
     LoopFunction,
@@ -29,7 +30,7 @@ from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.symbols import NotRecordedError, not_recorded
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import Level, Traced
-from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, plus
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import Selection
@@ -89,6 +90,25 @@ class LoopRunner:
         """Record a step and run the loop; return the last carry, the results, and the steps."""
         recorded = record_step(step, carry, xs, rows, self)
         return run_recorded(recorded, rows if limit is None else limit, go, self.run)  # type: ignore[no-any-return]
+
+    def loop_with(
+        self,
+        carried: CarriedDerivatives,
+        step: LoopStep,
+        carry: Any,
+        xs: Any,
+        rows: int,
+        limit: Any = None,
+        go: Any = True,
+    ) -> tuple[Any, Any, Any]:
+        """Run a loop that carries derivatives, besides others; record a step until they settle."""
+        while True:
+            recorded = record_step(step, (carry, carried.before()), xs, rows, self)
+            if not carried.extend():
+                break
+        limit = rows if limit is None else limit
+        (carry, parts), ys, steps = run_recorded(recorded, limit, go, self.run)
+        return (carry, carried.unpack_last(parts, limit)), ys, steps
 
     def run(self, function: LoopFunction, operands: Sequence[Any]) -> list[Any]:
         """Run a loop on the highest level among its operands."""
@@ -189,7 +209,8 @@ class LoopRunner:
         """Return the tangents of the results, given those of some arguments."""
         level, inputs = JetLevel(1), given.inputs
         for k, tangent in zip(own, dot.entries, strict=True):
-            inputs[k] = Jet(inputs[k], [tangent], level)
+            if tangent is not ZERO:
+                inputs[k] = Jet(inputs[k], [tangent], level)
         with level:
             made = self.run(function, _as_list(given.replaced(inputs, function)))
         entries = [made[k] for k in smooth]
@@ -201,31 +222,45 @@ class LoopRunner:
         """Run the loop whose step is the pushforward of the step."""
         inputs, at = given.inputs, function.carries
         values = [x.value if _is_on(x, level) else x for x in inputs]
-        moving = [k for k, x in enumerate(inputs) if is_smooth(x) and (k < at or _is_on(x, level))]
-        higher = {k: _derivatives(inputs[k], level) for k in moving}
-        end = at + function.columns
+        order, end, stop = level.order, at + function.columns, at + len(function.results)
+        higher = {
+            (k, n): x.nth(n + 1) if _is_on(x, level) else ZERO
+            for k, x in enumerate(inputs)
+            if is_smooth(x)
+            for n in range(order)
+        }
+        carried = CarriedDerivatives(
+            {key: x for key, x in higher.items() if key[0] < at},
+            {key: values[key[0]] for key in higher},
+            masks=order == 1,
+        )
+        columns = {key: x for key, x in higher.items() if at <= key[0] < end}
 
-        def f(carry: Any, xs: Any) -> Any:
-            now = [*carry[0], *xs[0], *values[end:]]
-            terms = {**higher, **carry[1], **xs[1]}
-            made, orders = _push_step(self.run, function, now, moving, terms, level.order)
-            smooth = {k: [order[k] for order in orders] for k in orders[0]}
-            after = made[:at], {k: smooth.get(k, _zeros(made[k], level.order)) for k in carry[1]}
-            stop = at + len(function.results)
-            ys = made[at:stop], {k: smooth[k] for k in smooth if k >= at}
-            return after, ys, *made[stop:]
+        def f(state: Any, row: Any) -> Any:
+            (now, parts), (xs, of_xs) = state, row
+            terms = {**higher, **dict.fromkeys(columns, ZERO)}
+            terms |= {**carried.unpack(parts), **join(of_xs)}
+            now = [*now, *xs, *values[end:]]
+            made, pushed = _push_step(self.run, function, now, terms, order)
+            of_ys = {key: x for key, x in pushed.items() if at <= key[0] < stop}
+            after = carried.pack({**dict.fromkeys(carried.kinds, ZERO), **pushed})
+            return (made[:at], after), (made[at:stop], split(of_ys)), *made[stop:]
 
-        carry, ys, count = self.loop(
+        (carry, derivatives), (ys, of_ys), count = self.loop_with(
+            carried,
             LoopStep(f, function.reverse, function.exits),
-            (values[:at], {k: higher[k] for k in moving if k < at}),
-            (values[at:end], {k: higher[k] for k in moving if at <= k < end}),
+            values[:at],
+            (values[at:end], split(columns)),
             function.rows,
             given.limit,
             given.go,
         )
-        made = [*carry[0], *ys[0]]
-        for k, derivatives in {**carry[1], **ys[1]}.items():
-            made[k] = Jet(made[k], list(derivatives), level)
+        made = [*carry, *ys]
+        derivatives |= join(of_ys)
+        for k, x in enumerate(made):
+            orders = [derivatives.get((k, n), ZERO) for n in range(order)]
+            if any([derivative is not ZERO for derivative in orders]):
+                made[k] = Jet(x, orders, level)
         return [*made, True, False, count]
 
     # Batches. -------------------------------------------------------------------------------------
@@ -296,24 +331,30 @@ class _Back:
         bars = dict(zip(self.smooth, bar.entries, strict=True))
         used = {k for k, x in bars.items() if x is not None and x is not ZERO}
         needed, _ = find_affecting(self.function, used)
-        seeds = {k: as_number(bars[k], likes[k]) for k in self.smooth if k in needed}
-        inputs = self.given.inputs
-        totals = {k: as_number(None, inputs[k]) for k in self.constants}
-        (carry, totals), rows, _ = self.runner.loop(
-            LoopStep(self._step, not self.function.reverse),
-            ({k: seeds[k] for k in self.carried if k in needed}, totals),
-            (self.states, self.given.columns, {k: x for k, x in seeds.items() if k >= at}),
+        seeds = {k: x for k, x in bars.items() if k in needed}
+        first = {k: seeds[k] for k in self.carried if k in needed}
+        carried = CarriedDerivatives(
+            {**first, **dict.fromkeys(self.constants, ZERO)}, self.given.inputs
+        )
+        of_results = {k: _as_seed(x, likes[k]) for k, x in seeds.items() if k >= at}
+        (_, found), rows, _ = self.runner.loop_with(
+            carried,
+            LoopStep(lambda *state: self._step(carried, *state), not self.function.reverse),
+            (),
+            (self.states, self.given.columns, split(of_results)),
             self.count,
             self.limit,
         )
-        return Bundle(tuple([{**carry, **rows, **totals}.get(k, ZERO) for k in self.own]))
+        return Bundle(tuple([{**found, **join(rows)}.get(k, ZERO) for k in self.own]))
 
-    def _step(self, state: Any, row: Any) -> Any:
+    def _step(self, carried: CarriedDerivatives, state: Any, row: Any) -> Any:
         """Go back by one step."""
-        (bars, totals), (carry, xs, of_results) = state, row
+        (_, parts), (carry, xs, of_results) = state, row
         inputs = [*carry, *xs, *self.given.constants]
+        bars = carried.unpack(parts)
+        totals = {k: bars.pop(k) for k in self.constants}
         moving = [*bars, *self.columns, *self.constants]
-        seeds = {**bars, **of_results}
+        seeds = {**bars, **join(of_results)}
 
         def f(*numbers: Any) -> Any:
             now = list(inputs)
@@ -323,23 +364,23 @@ class _Back:
             return [made[k] for k in seeds]
 
         recorded = RecordedCall(f, Selection(tuple([inputs[k] for k in moving])))
-        pairs = list(zip(recorded.result, seeds.values(), strict=True))
-        adjoints = recorded.sweep_back(pairs)
+        adjoints = recorded.pull_inside(list(zip(recorded.result, seeds.values(), strict=True)))
         found = dict(zip(moving, adjoints, strict=True))
-        numbers = {k: as_number(x, inputs[k]) for k, x in found.items()}
-        added = {
-            k: total if found[k] is None or found[k] is ZERO else total + numbers[k]
-            for k, total in totals.items()
-        }
-        return ({k: numbers[k] for k in bars}, added), {k: numbers[k] for k in self.columns}
+        rows = {k: found[k] for k in self.columns}
+        found |= {k: plus(total, found[k]) for k, total in totals.items()}
+        numbers = split(rows)
+        for k, x in numbers.numbers.items():
+            numbers.numbers[k] = as_number(x, inputs[k])
+        return ((), carried.pack(found)), numbers
 
 
 def _push_step(
-    run: Any, function: LoopFunction, inputs: list[Any], moving: list[int], terms: Any, order: int
-) -> tuple[list[Any], list[dict[int, Any]]]:
+    run: Any, function: LoopFunction, inputs: list[Any], terms: Any, order: int
+) -> tuple[list[Any], dict[tuple[int, int], Any]]:
     """Return the results of a step, and the derivatives of every order of the smooth ones."""
     level = JetLevel(order)
-    jets = tuple([Jet(inputs[k], list(terms[k]), level) for k in moving])
+    moving = sorted({k for (k, _), x in terms.items() if x is not ZERO})
+    jets = tuple([Jet(inputs[k], [terms[k, n] for n in range(order)], level) for k in moving])
     smooth: list[int] = []
 
     def f(*numbers: Any) -> Any:
@@ -350,9 +391,12 @@ def _push_step(
         smooth[:] = [k for k, x in enumerate(made) if is_smooth(x)]
         return [made[k] for k in smooth], made
 
-    values, orders, made = run_jets(f, Selection(jets), level, has_aux=True)
-    assert len(values) == len(smooth)
-    return made, [dict(zip(smooth, order, strict=True)) for order in orders]
+    _, orders, made = run_jets(f, Selection(jets), level, has_aux=True, partly=True)
+    return made, {
+        (k, n): x
+        for n, derivatives in enumerate(orders)
+        for k, x in zip(smooth, derivatives, strict=True)
+    }
 
 
 def _as_list(given: Operands) -> list[Any]:
@@ -369,11 +413,8 @@ def is_smooth(x: Any) -> bool:
     return type(number) is float or np.result_type(number).kind in "fc"
 
 
-def _derivatives(x: Any, level: JetLevel) -> list[Any]:
-    if not _is_on(x, level):
-        return _zeros(x, level.order)
-    return [as_number(x.nth(n), x.value) for n in range(1, level.order + 1)]
-
-
-def _zeros(x: Any, order: int) -> list[Any]:
-    return [as_number(None, x)] * order
+def _as_seed(derivative: Any, like: Any) -> Any:
+    """Return the adjoint of a result in its dtype; structural zeros stay."""
+    if derivative is ZERO or isinstance(derivative, PartialAdjoint):
+        return derivative
+    return as_number(derivative, like)
