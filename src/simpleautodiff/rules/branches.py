@@ -36,13 +36,13 @@ class Masked(PartialAdjoint):
         self.mask = mask
 
     def __add__(self, other: Any) -> Any:
-        """Add an adjoint; the sum of two masked ones has the elements of either.
+        """Add a derivative; the sum of two masked ones has the elements of either.
 
         NumPy does not warn of inf - inf: further back it may be a structural zero.
         """
         with np.errstate(invalid="ignore"):
             if type(other) is Masked:
-                return Masked(self.array + other.array, self.mask | other.mask)
+                return masked(self.array + other.array, self.mask | other.mask)
             return other + self.array
 
     def __mul__(self, factor: Any) -> Masked:
