@@ -80,17 +80,17 @@ def as_one_node(
             return f(*new_args, **new_kwargs)
 
         values = tuple(leaves[i].value for i in inputs)
-        given = tuple(map(_protect, values))
+        protected = tuple(map(_protect, values))
         try:
             saved = SavedCall(call_with, values, policy) if policy else None
-            result = saved.result if saved else checkpoint(call_with)(*given)
+            result = saved.result if saved else checkpoint(call_with)(*protected)
         except (TypeError, ValueError) as error:
             if not _is_of_write(error):
                 raise
             return f(*args, **kwargs)
         results, rebuild_results = flatten(map_leaves(take_current, result))
         whole = not any(_is_recorded_from(x, level) for x in results)
-        if not whole or any(map(_is_written, given)) or (saved and not saved.is_whole):
+        if not whole or any(map(_is_written, protected)) or (saved and not saved.is_whole):
             return f(*args, **kwargs)  # it uses nodes that are not arguments: record every step
         bundle = level.record(pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
         rule = make_rule(call_with, arguments_of, inputs)
@@ -169,9 +169,7 @@ def _fill_rule(replay: Callable[..., Linear], call: SavedCall) -> Callable[..., 
     def rule(_v: Bundle, x: Bundle, saved: Any) -> Linear:
         def pull(bar: Bundle) -> Bundle:
             results = flatten(call.recorded.result)[0]
-            return Bundle(
-                tuple(call.pull(x.entries, list(zip(results, bar.entries, strict=True))))
-            )
+            return Bundle(tuple(call.pull(x.entries, list(zip(results, bar.entries, strict=True)))))
 
         return Linear(replay(_v, x).push, pull)
 

@@ -1,9 +1,10 @@
-"""Random programs with loops, written twice: with Python's `for`, `while`, `if`, and with `ad.scan`,
-`ad.fori_loop`, `ad.while_loop`, `ad.cond`.
+"""Random programs with loops, written twice: with those of Python, and with those of the package.
+
+The second form has `ad.scan`, `ad.fori_loop`, `ad.while_loop`, `ad.cond` for `for`, `while`, `if`.
 
 A program is the text of a function of one input, a number or an array of three. It carries two
-numbers `a`, `b` and an array `v` through loops, nested ones among them, of no steps, one or several;
-a body computes, decides, writes elements. Functions are taken as they are: at 0, inf, nan, outside of
+numbers `a`, `b` and an array `v` through loops, nested ones among them, of no steps or some; a body
+computes, decides, writes elements. Functions are taken as they are: at 0, inf, nan, outside of
 their domains. What is asked of it, and where, follows from the seed, too.
 """
 
@@ -86,7 +87,7 @@ class Maker:
         self.has_array = draw.random() < 0.6
         self.checkpoint = draw.choice((None, None, None, 1, 2, 3))
         self.form = draw.choice(("tuple", "dict", "nested"))
-        self.rows = [] # names of arrays of results
+        self.rows = []  # names of arrays of results
         begin = [f"a = {self.first()}", f"b = {self.first()}"]
         if self.has_array:
             begin.append(f"v = {self.first_array()}")
@@ -101,7 +102,11 @@ class Maker:
         points = [self.point(number) for _ in range(3)]
         kind = draw.choice(OF_ARRAY if of_array else OF_NUMBER)
         return LoopProgram(
-            self.seed, [*begin, *python, *end], [*begin, *loops, *end], points, kind,
+            self.seed,
+            [*begin, *python, *end],
+            [*begin, *loops, *end],
+            points,
+            kind,
         )
 
     def point(self, number):
@@ -127,7 +132,9 @@ class Maker:
     def first_array(self):
         """Draw the first value of the array."""
         whole = ["x * 1.0", "x.copy()"] if self.is_array else ["x * np.ones(3)", "np.full(3, x)"]
-        return self.draw.choice(["np.zeros(3)", "np.ones(3)", "np.array([0.0, 1.0, 4.0])", *2 * whole])
+        return self.draw.choice(
+            ["np.zeros(3)", "np.ones(3)", "np.array([0.0, 1.0, 4.0])", *2 * whole]
+        )
 
     def result(self):
         """Draw what is returned, and whether it is an array."""
@@ -159,7 +166,7 @@ class Maker:
         if self.form == "nested":
             whole = f'(a, {{"rest": [{", ".join(names[1:])}]}})'
             return whole, ["a, rest = state", f'[{", ".join(names[1:])}] = rest["rest"]']
-        return f'({", ".join(names)})', [f'{", ".join(names)} = state']
+        return f"({', '.join(names)})", [f"{', '.join(names)} = state"]
 
     def options(self):
         """Return the option that says how many states reverse mode keeps."""
@@ -182,7 +189,9 @@ class Maker:
         """Draw a loop over rows; sometimes from the last one, or with rows for results."""
         draw, number = self.draw, self.count
         t, rows = f"t{number}", f"xs{number}"
-        over = "x" if self.is_array and draw.random() < 0.6 else f"np.arange({steps}) * {outside[0]}"
+        over = (
+            "x" if self.is_array and draw.random() < 0.6 else f"np.arange({steps}) * {outside[0]}"
+        )
         steps = 3 if over == "x" else steps
         back = draw.random() < 0.3
         whole, apart = self.state()
@@ -214,7 +223,8 @@ class Maker:
         whole, apart = self.state(k)
         test = f"({k} < {steps})"
         if draw.random() < 0.6:
-            test += f" & ({draw.choice(('a', 'b'))} {draw.choice('<>')} {draw.choice((0.0, 0.7, -1.5, 3.0))})"
+            name, sign = draw.choice("ab"), draw.choice("<>")
+            test += f" & ({name} {sign} {draw.choice((0.0, 0.7, -1.5, 3.0))})"
         body = self.body(depth, outside, None)
         python = [f"{k} = 0", f"while {test}:", *indent([*body[0], f"{k} = {k} + 1"])]
         loops = [
@@ -262,7 +272,8 @@ class Maker:
         if self.has_array and chance < 0.57:
             write = draw.choice(WRITES).format(
                 i=draw.choice([0, 2, -1, *([f"{i} % 3"] if i else [])]),
-                p=draw.choice(["a", "b", "0.0", *names]), w=draw.choice(["v", "v"] + ["x"] * self.is_array),
+                p=draw.choice(["a", "b", "0.0", *names]),
+                w=draw.choice(["v", "v"] + ["x"] * self.is_array),
             )
             return [[*draw.choice(([], ["v = v.copy()"])), write]] * 2
         return [[f"{draw.choice('ab')} = {self.number(names)}"]] * 2
@@ -270,7 +281,9 @@ class Maker:
     def branch(self, names):
         """Draw a decision."""
         draw = self.draw
-        test = f"{draw.choice(['a', 'b', *names])} {draw.choice('<>')} {draw.choice((0.0, 0.5, 1.0))}"
+        test = (
+            f"{draw.choice(['a', 'b', *names])} {draw.choice('<>')} {draw.choice((0.0, 0.5, 1.0))}"
+        )
         yes, no, to = self.number(names), self.number(names), draw.choice("ab")
         python = [f"if {test}:", f"    {to} = {yes}", "else:", f"    {to} = {no}"]
         if draw.random() < 0.3:

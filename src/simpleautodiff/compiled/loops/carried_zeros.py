@@ -32,11 +32,11 @@ class Presence(IntEnum):
 class Parts(NamedTuple):
     """Derivatives as numbers, and masks of those of which some are structural zeros."""
 
-    numbers: dict[int, Any]
-    masks: dict[int, Any]
+    numbers: dict[Any, Any]
+    masks: dict[Any, Any]
 
 
-def split(derivatives: Mapping[int, Any]) -> Parts:
+def split(derivatives: Mapping[Any, Any]) -> Parts:
     """Return the parts of derivatives; those that are structural zeros have none."""
     found = {k: x for k, x in derivatives.items() if x is not ZERO}
     return Parts(
@@ -45,7 +45,7 @@ def split(derivatives: Mapping[int, Any]) -> Parts:
     )
 
 
-def join(parts: Parts) -> dict[int, Any]:
+def join(parts: Parts) -> dict[Any, Any]:
     """Return the derivatives that have these parts."""
     return {
         k: Masked(x, parts.masks[k]) if k in parts.masks else x for k, x in parts.numbers.items()
@@ -60,19 +60,19 @@ class CarriedDerivatives:
     `masks`, a structural zero that is not one in each step is a number.
     """
 
-    def __init__(self, first: Mapping[int, Any], likes: Any, masks: bool = True) -> None:
+    def __init__(self, first: Mapping[Any, Any], likes: Any, masks: bool = True) -> None:
         self.likes = likes  # the values that they are derivatives of
         self.masks = masks
         self._broadcast: list[tuple[Any, Any]] = []  # masks for elements, and the bools they are
         self.kinds = {k: self._find_kind(k, x) for k, x in first.items()}
-        self.after: dict[int, Presence] = {}  # how they are after a step
+        self.after: dict[Any, Presence] = {}  # how they are after a step
         self.first = first
 
     def before(self) -> Parts:
         """Return the parts of the derivatives before the first step."""
         return self._pack(self.first)
 
-    def pack(self, derivatives: Mapping[int, Any]) -> Parts:
+    def pack(self, derivatives: Mapping[Any, Any]) -> Parts:
         """Return the parts of the derivatives after a step."""
         self.after = {k: self._find_kind(k, derivatives[k]) for k in self.kinds}
         return self._pack(derivatives)
@@ -83,12 +83,12 @@ class CarriedDerivatives:
         self.kinds = {k: self._both(kind, self.after[k]) for k, kind in known.items()}
         return self.kinds != known
 
-    def unpack(self, parts: Parts) -> dict[int, Any]:
+    def unpack(self, parts: Parts) -> dict[Any, Any]:
         """Return the derivatives before a step."""
         self._broadcast = []
         return {k: self._unpack(k, parts) for k in self.kinds}
 
-    def unpack_last(self, parts: Parts, steps: Any) -> dict[int, Any]:
+    def unpack_last(self, parts: Parts, steps: Any) -> dict[Any, Any]:
         """Return the derivatives after the last step; of a known number of steps, if it is one."""
         some = isinstance(steps, int) and steps > 0
         always = {k for k in self.kinds if some and self.after[k] is Presence.ALWAYS}
@@ -99,7 +99,7 @@ class CarriedDerivatives:
             return one
         return max(one, other, Presence.SOMETIMES) if self.masks else Presence.ALWAYS
 
-    def _find_kind(self, k: int, derivative: Any) -> Presence:
+    def _find_kind(self, k: Any, derivative: Any) -> Presence:
         if derivative is ZERO:
             return Presence.NEVER
         if type(derivative) is not Masked or not self.masks:
@@ -107,14 +107,14 @@ class CarriedDerivatives:
         whole = not self._shape(k) or self._find_bool(derivative.mask) is not None
         return Presence.SOMETIMES if whole else Presence.PARTLY
 
-    def _pack(self, derivatives: Mapping[int, Any]) -> Parts:
+    def _pack(self, derivatives: Mapping[Any, Any]) -> Parts:
         found = {k: derivatives[k] for k, kind in self.kinds.items() if kind}
         return Parts(
             {k: as_number(x, self.likes[k]) for k, x in found.items()},
             {k: self._mask(k, x) for k, x in found.items() if self.kinds[k] > Presence.ALWAYS},
         )
 
-    def _mask(self, k: int, derivative: Any) -> Any:
+    def _mask(self, k: Any, derivative: Any) -> Any:
         """Return the mask of a derivative in the form in which it is carried."""
         partly = self.kinds[k] is Presence.PARTLY
         if type(derivative) is Masked:
@@ -123,7 +123,7 @@ class CarriedDerivatives:
         present = derivative is not ZERO
         return np.full(self._shape(k), present) if partly else np.bool_(present)
 
-    def _unpack(self, k: int, parts: Parts) -> Any:
+    def _unpack(self, k: Any, parts: Parts) -> Any:
         if self.kinds[k] is Presence.NEVER:
             return ZERO
         if k not in parts.masks:
@@ -138,5 +138,5 @@ class CarriedDerivatives:
         """Return the bool that a mask is for all elements; None if it is none of these."""
         return next((whole for each, whole in self._broadcast if each is mask), None)
 
-    def _shape(self, k: int) -> Any:
+    def _shape(self, k: Any) -> Any:
         return shape(to_plain(self.likes[k]))

@@ -19,24 +19,23 @@ from simpleautodiff.compiled.loops.carried_zeros import CarriedDerivatives, join
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import (
     LoopFunction,
-    find_affecting,
     find_dependent,
     replay_body,
 )
 from simpleautodiff.compiled.loops.record_loop import LoopStep, record_step, run_recorded
-from simpleautodiff.compiled.recording.body_level import find_example
+from simpleautodiff.compiled.loops.reverse_loop import ReverseSweep
+from simpleautodiff.compiled.recording.body_level import find_example, is_smooth
 from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.symbols import NotRecordedError, not_recorded
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import Level, Traced
-from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, plus
+from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import Selection
 from simpleautodiff.transforms.checkpoint import make_primitive, pack, pick
 from simpleautodiff.transforms.grad import run_jets
-from simpleautodiff.transforms.recorded_call import RecordedCall, as_number
 from simpleautodiff.transforms.vmap import vmap
 
 RunLoop = Callable[[LoopFunction, Sequence[Any]], Sequence[Any]]
@@ -182,7 +181,7 @@ class LoopRunner:
         results, states = made[:count], made[count : count + function.carries]
         smooth = [k for k, x in enumerate(results) if is_smooth(x)]
         limit = made[-1] if function.exits else given.limit
-        back = _Back(self, function, lower, (states, rows, limit), own, smooth)
+        back = ReverseSweep(self, function, lower, (states, rows, limit), own, smooth)
         likes = list(results)
 
         def rule(_v: Bundle, x: Bundle) -> Linear:
@@ -300,80 +299,6 @@ class LoopRunner:
         return [*made, True, False, count]
 
 
-class _Back:
-    """The reverse sweep over a loop, from adjoints of its results to those of its arguments."""
-
-    def __init__(
-        self,
-        runner: LoopRunner,
-        function: LoopFunction,
-        given: Operands,
-        kept: tuple[list[Any], int, Any],
-        own: list[int],
-        smooth: list[int],
-    ) -> None:
-        self.runner, self.function, self.given = runner, function, given
-        self.states, self.count, self.limit = kept  # the states, room for how many, how many
-        self.own = own  # the arguments whose adjoints are wanted
-        self.smooth = smooth  # the results that have adjoints
-        at = function.carries
-        self.carried = [k for k in range(at) if is_smooth(given.carry[k]) and k in smooth]
-        self.columns = [k for k in own if at <= k < at + function.columns]
-        self.constants = [k for k in own if k >= at + function.columns]
-
-    def pull(self, bar: Any, likes: list[Any]) -> Bundle:
-        """Return the adjoints of the arguments.
-
-        Results that nothing depends on, and carried values that affect only those, have no adjoint:
-        it would be a zero that becomes nan where a slope is infinite.
-        """
-        at = self.function.carries
-        bars = dict(zip(self.smooth, bar.entries, strict=True))
-        used = {k for k, x in bars.items() if x is not None and x is not ZERO}
-        needed, _ = find_affecting(self.function, used)
-        seeds = {k: x for k, x in bars.items() if k in needed}
-        first = {k: seeds[k] for k in self.carried if k in needed}
-        carried = CarriedDerivatives(
-            {**first, **dict.fromkeys(self.constants, ZERO)}, self.given.inputs
-        )
-        of_results = {k: _as_seed(x, likes[k]) for k, x in seeds.items() if k >= at}
-        (_, found), rows, _ = self.runner.loop_with(
-            carried,
-            LoopStep(lambda *state: self._step(carried, *state), not self.function.reverse),
-            (),
-            (self.states, self.given.columns, split(of_results)),
-            self.count,
-            self.limit,
-        )
-        return Bundle(tuple([{**found, **join(rows)}.get(k, ZERO) for k in self.own]))
-
-    def _step(self, carried: CarriedDerivatives, state: Any, row: Any) -> Any:
-        """Go back by one step."""
-        (_, parts), (carry, xs, of_results) = state, row
-        inputs = [*carry, *xs, *self.given.constants]
-        bars = carried.unpack(parts)
-        totals = {k: bars.pop(k) for k in self.constants}
-        moving = [*bars, *self.columns, *self.constants]
-        seeds = {**bars, **join(of_results)}
-
-        def f(*numbers: Any) -> Any:
-            now = list(inputs)
-            for k, number in zip(moving, numbers, strict=True):
-                now[k] = number
-            made = replay_body(self.function, now, self.runner.run, asks=False)
-            return [made[k] for k in seeds]
-
-        recorded = RecordedCall(f, Selection(tuple([inputs[k] for k in moving])))
-        adjoints = recorded.pull_inside(list(zip(recorded.result, seeds.values(), strict=True)))
-        found = dict(zip(moving, adjoints, strict=True))
-        rows = {k: found[k] for k in self.columns}
-        found |= {k: plus(total, found[k]) for k, total in totals.items()}
-        numbers = split(rows)
-        for k, x in numbers.numbers.items():
-            numbers.numbers[k] = as_number(x, inputs[k])
-        return ((), carried.pack(found)), numbers
-
-
 def _push_step(
     run: Any, function: LoopFunction, inputs: list[Any], terms: Any, order: int
 ) -> tuple[list[Any], dict[tuple[int, int], Any]]:
@@ -405,16 +330,3 @@ def _as_list(given: Operands) -> list[Any]:
 
 def _is_on(x: Any, level: Level) -> bool:
     return isinstance(x, Traced) and x.level is level
-
-
-def is_smooth(x: Any) -> bool:
-    """Tell whether a number may have derivatives."""
-    number = find_example(x)
-    return type(number) is float or np.result_type(number).kind in "fc"
-
-
-def _as_seed(derivative: Any, like: Any) -> Any:
-    """Return the adjoint of a result in its dtype; structural zeros stay."""
-    if derivative is ZERO or isinstance(derivative, PartialAdjoint):
-        return derivative
-    return as_number(derivative, like)
