@@ -276,7 +276,12 @@ class LoopRunner:
         ):
             raise not_recorded("a loop whose examples take different ways")
         in_axes = tuple([0 if k in batched else None for k in range(program.inputs)])
-        out_axes = tuple([0 if place in lines else None for place in program.outputs])
+        out_axes = tuple(
+            [
+                0 if place in lines or (k < at and k in batched) else None
+                for k, place in enumerate(program.outputs)
+            ]
+        )
         step = vmap(
             lambda *xs: tuple(replay_body(function, xs, self.run, asks=True)), in_axes, out_axes
         )
