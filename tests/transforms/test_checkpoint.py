@@ -167,3 +167,16 @@ def test_functions_that_write_to_their_arguments(write):
     for derivative in (ad.value_and_grad, ad.hessian, lambda f: ad.jacfwd(ad.grad(f))):
         for one, other in zip(derivative(saved)(x), derivative(plain)(x), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+def test_functions_that_write_to_constants_among_their_arguments():
+    def write(v, x):
+        v[0] = v[0] * 2.0
+        return v * x
+
+    def f(x, of):
+        v = np.ones(3)
+        return np.sum(of(v, x) ** 2) * v[0]  # (4 + 1 + 1) x² 2
+
+    assert ad.value_and_grad(lambda x: f(x, write))(0.5) == (3.0, 12.0)
+    assert ad.value_and_grad(lambda x: f(x, checkpoint(write)))(0.5) == (3.0, 12.0)

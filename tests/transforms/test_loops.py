@@ -334,3 +334,32 @@ def test_each_y_is_what_it_was_at_its_step(checkpoint, jit):
         derivative = ad.jit(transform(f)) if jit else transform(f)
         for _ in range(2):
             np.testing.assert_allclose(derivative(x), transform(expected)(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("checkpoint", [1, 2, 9])
+def test_constants_that_a_step_writes_to(checkpoint):
+    calls = []
+
+    def step(i, state):
+        calls.append(i)
+        a, v = state
+        v[0] = v[0] * 1.5 + 0.1
+        v[1] = a
+        return np.sin(a * v[0]), v
+
+    def looped(x):
+        a, v = ad.fori_loop(0, 6, step, (x, np.ones(3)), checkpoint=checkpoint)
+        return a * v[0] + v[1]
+
+    def plain(x):
+        state = x, np.ones(3)
+        for i in range(6):
+            state = step(i, state)
+        return state[0] * state[1][0] + state[1][1]
+
+    calls.clear()
+    found = ad.grad(looped)(0.7)
+    assert len(calls) > 6, "steps are computed again, from few states"
+    assert found == pytest.approx(ad.grad(plain)(0.7), rel=1e-12)
+    assert ad.hessian(looped)(0.7) == pytest.approx(ad.hessian(plain)(0.7), rel=1e-12)
+    assert ad.grad(ad.grad(looped))(0.7) == pytest.approx(ad.hessian(plain)(0.7), rel=1e-12)

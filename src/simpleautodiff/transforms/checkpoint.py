@@ -73,7 +73,8 @@ def as_one_node(
 
         def arguments_of(numbers: Any) -> Any:
             new = dict(zip(inputs, numbers, strict=True))
-            return rebuild(iter([new.get(i, x) for i, x in enumerate(leaves)]))
+            constants = [_protect(x) if isinstance(x, np.ndarray) else x for x in leaves]
+            return rebuild(iter([new.get(i, x) for i, x in enumerate(constants)]))
 
         def call_with(*numbers: Any) -> Any:
             new_args, new_kwargs = arguments_of(numbers)

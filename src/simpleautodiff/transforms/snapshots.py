@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.arrays.writes.views import twin
-from simpleautodiff.core.level import Written
+from simpleautodiff.core.level import Traced, Written, take_current
 from simpleautodiff.core.linear import ZERO, Linear, plus
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.shapes import Bundle
@@ -162,7 +163,6 @@ class SteppedLoop:
 
     def run(self, state: Any, xs: Any, *args: Any) -> tuple[Any, Any]:
         """Return the last state and the y's, None if there are none."""
-        state = map_leaves(_copy, state)  # a step may write to it
         recorder = RECORDER.get()
         recorded = recorder(self, state, xs, args) if recorder is not None else None
         if recorded is not None:
@@ -174,8 +174,8 @@ class SteppedLoop:
 
         def run(state: Any, xs: Any, *args: Any) -> tuple[Any, Any]:
             nonlocal count
-            count, state, ys = self._run(state, xs, *args)
-            return state, ys
+            count, state, ys = self._run(_make_writable(state), xs, *args)
+            return map_leaves(take_current, state), ys
 
         def make_rule(call_with: F, arguments_of: F, inputs: list[int]) -> F:
             plan = schedule(count, snapshots).actions if count else ()
@@ -198,7 +198,7 @@ class SteppedLoop:
 
     def _run(self, state: Any, xs: Any, *args: Any) -> tuple[int, Any, Any]:
         """Take all steps; return how many, the last state and the y's."""
-        k, ys = 0, []
+        k, ys, state = 0, [], map_leaves(_copy, state)  # a step may write to it
         while k < self.count if self.count is not None else self.goes_on and self.goes_on(state):
             state, y = self._advance(k, state, xs, args)
             ys.append(map_leaves(_copy, y))  # the next step may write to it
@@ -227,11 +227,12 @@ class SteppedLoop:
             if kind == "store":
                 held[begin] = held.get(begin, at[1])
                 continue
-            now = map_leaves(_copy, at[1] if at[0] == begin else held[begin])
+            now = at[1] if at[0] == begin else held[begin]
             if kind == "advance":
+                now = _make_writable(now)
                 for k in range(begin, end):
                     now = self._advance(k, now, xs, args)[0]
-                at = end, now
+                at = end, map_leaves(take_current, now)
                 continue
             given = (now, self._take(begin, xs), *args)
             recorded = RecordedCall(partial(self.step, begin), Selection(given))
@@ -252,6 +253,18 @@ def _copy(x: Any) -> Any:
     """Return a copy of an array, or of a node of one, that has nothing to do with its original."""
     can_be_written = isinstance(x, np.ndarray) or issubclass(type(x), Written)
     return x.copy() if can_be_written and x.ndim else twin(x)
+
+
+def _make_writable(state: Any) -> Any:
+    """Return a copy of a state to which a step may write; nodes, too, if there are any."""
+    has_nodes = any([isinstance(leaf, Traced) for leaf in flatten(state)[0]])
+
+    def copy(leaf: Any) -> Any:
+        if has_nodes and isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc":
+            return Writable(leaf.copy())
+        return _copy(leaf)
+
+    return map_leaves(copy, state)
 
 
 def _stack(ys: list[Any]) -> Any:
