@@ -208,3 +208,46 @@ def test_a_jacobian_of_a_constant_array_is_zero():
     np.testing.assert_array_equal(ad.jacrev(lambda x: np.arange(2.0))(np.ones(3)), np.zeros((2, 3)))
     nested = ad.jacfwd(ad.jacrev(lambda x: np.arange(2.0)))(np.ones(3))
     np.testing.assert_array_equal(nested, np.zeros((2, 3, 3)))
+
+
+def _written_beside(x):
+    v = np.zeros(3)
+    v[-1] = x
+    return v
+
+
+def _written_past(x):
+    v = x * np.array([1.0, 0.0, 1.0])
+    v[:2] = 0.0
+    return v
+
+
+BESIDE_CONSTANTS = {
+    "v[-1] = x": _written_beside,
+    "v[:2] = 0": _written_past,
+    "np.stack": lambda x: np.stack([0.0, 0.0, x]),
+    "np.array": lambda x: np.array([0.0, 0.0, x]),
+    "np.concatenate": lambda x: np.concatenate([np.zeros(2), x * np.ones(1)]),
+    "np.pad": lambda x: np.pad(x * np.ones(1), (2, 0)),
+    "np.diag": lambda x: np.diag(x * np.ones(2))[0, ::-1].repeat([2, 1]),
+}
+MODES = {
+    "jvp": lambda f: lambda x: ad.jvp(f, (x,), (1.0,))[1],
+    "jacfwd": ad.jacfwd,
+    "jacrev": ad.jacrev,
+    "vmap": lambda f: lambda x: ad.vmap(ad.jacfwd(f))(np.stack([x, x]))[1],
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("tier", [None, "numpy", "tape"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", BESIDE_CONSTANTS)
+def test_constants_beside_a_number_have_the_derivative_0(name, mode, tier):
+    make = BESIDE_CONSTANTS[name]
+    for function, slope in ((np.sqrt, 0.25), (np.log, 0.25), (lambda v: 1 / v, -1 / 16)):
+        derivative = MODES[mode](lambda x, of=function: of(make(x)))
+        derivative = ad.jit(derivative, tier=tier) if tier else derivative
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(derivative(4.0), [0.0, 0.0, slope])
+            np.testing.assert_array_equal(derivative(4.0), [0.0, 0.0, slope])

@@ -2,6 +2,7 @@
 
 import tracemalloc
 
+import numpy as np
 import pytest
 
 import simpleautodiff as ad
@@ -121,3 +122,61 @@ def test_a_captured_node_at_second_order():
     assert ad.grad(f)(2.0) == 12.0
     assert ad.grad(ad.grad(f))(2.0) == 12.0
     assert ad.grad(ad.grad(ad.grad(f)))(2.0) == 6.0
+
+
+@pytest.mark.parametrize("transform", [ad.jacrev, ad.jacfwd])
+@pytest.mark.parametrize("jit", [False, True])
+def test_elements_that_do_not_depend_on_each_other(transform, jit):
+    derivative = transform(checkpoint(np.sqrt))
+    derivative = ad.jit(derivative) if jit else derivative
+    with np.errstate(all="ignore"):
+        found = derivative(np.array([4.0, 1.0, 0.0]))
+    np.testing.assert_array_equal(found, np.diag([0.25, 0.5, np.inf]))
+
+
+def test_elements_that_are_not_taken_outside_of_it():
+    def f(x, root):
+        return np.sum(root(np.sqrt(x) + 0.0)[1:])
+
+    x = np.array([0.0, 4.0, 16.0])
+    with np.errstate(all="ignore"):
+        found = grad(lambda x: f(x, checkpoint(lambda v: v * 2.0)))(x)
+    np.testing.assert_array_equal(found, [0.0, 0.5, 0.25])  # of 2 √x
+
+
+def write_to_its_argument(v):
+    v[0] = v[0] * v[1]
+    v *= 2.0
+    return v[::-1] * v
+
+
+def write_a_view(v):
+    part = v[1:]
+    part[0] = 3.0
+    return v * 2.0
+
+
+@pytest.mark.parametrize("write", [write_to_its_argument, write_a_view])
+def test_functions_that_write_to_their_arguments(write):
+    def f(x, of):
+        v = np.sin(x)
+        return np.sum(of(v) ** 2) + np.sum(v**3)  # which sees what was written
+
+    x = np.array([1.1, 0.7, 1.3])
+    saved, plain = (lambda x, of=of: f(x, of) for of in (checkpoint(write), write))
+    for derivative in (ad.value_and_grad, ad.hessian, lambda f: ad.jacfwd(ad.grad(f))):
+        for one, other in zip(derivative(saved)(x), derivative(plain)(x), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+def test_functions_that_write_to_constants_among_their_arguments():
+    def write(v, x):
+        v[0] = v[0] * 2.0
+        return v * x
+
+    def f(x, of):
+        v = np.ones(3)
+        return np.sum(of(v, x) ** 2) * v[0]  # (4 + 1 + 1) x² 2
+
+    assert ad.value_and_grad(lambda x: f(x, write))(0.5) == (3.0, 12.0)
+    assert ad.value_and_grad(lambda x: f(x, checkpoint(write)))(0.5) == (3.0, 12.0)

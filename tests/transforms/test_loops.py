@@ -280,3 +280,86 @@ def test_cond_of_a_batch_selects_for_each_example():
     expected = [1 + np.log(2), -1, -1, 1 + np.log(3)]
     np.testing.assert_allclose(ad.vmap(ad.grad(f))(x), expected, rtol=1e-15)
     np.testing.assert_allclose(ad.vmap(ad.jacfwd(f))(x), expected, rtol=1e-15)
+
+
+def write_state(i, state):
+    a, v = state
+    v[0] = v[0] * v[1] * a
+    v[1:] *= 0.9
+    return a, v
+
+
+@pytest.mark.parametrize("checkpoint", [None, 1, 2, 3, 9])
+@pytest.mark.parametrize("jit", [False, True])
+def test_what_a_step_writes_shows_in_what_it_returns(checkpoint, jit):
+    def looped(x):
+        v = np.sin(x)
+        last = ad.fori_loop(0, 5, write_state, (x[0], v), checkpoint=checkpoint)[1]
+        return np.sum(last**2) + np.sum(v**3)
+
+    def plain(x):
+        v = np.sin(x)
+        state = x[0], v.copy()
+        for i in range(5):
+            state = write_state(i, state)
+        return np.sum(state[1] ** 2) + np.sum(v**3)
+
+    x = np.array([1.1, 0.7, 1.3])
+    for transform in (lambda f: f, ad.grad, ad.hessian):
+        derivative = ad.jit(transform(looped)) if jit else transform(looped)
+        for _ in range(2):
+            np.testing.assert_allclose(derivative(x), transform(plain)(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("checkpoint", [None, 1, 9])
+@pytest.mark.parametrize("jit", [False, True])
+def test_each_y_is_what_it_was_at_its_step(checkpoint, jit):
+    def step(v, t):
+        v[0] = v[0] * t[0]
+        t[1] = 5.0
+        return v, v
+
+    def f(x):
+        xs = np.stack([x, x + 1.0, x + 2.0])
+        last, ys = ad.scan(step, np.ones(2) * x[0], xs, checkpoint=checkpoint)
+        return np.sum(ys[:, 0]) + last[0] + np.sum(xs[:, 1])
+
+    def expected(x):  # v = a, a², a² (a + 1), ...
+        a, b = x
+        rows = a * a + a * a * (a + 1) + a * a * (a + 1) * (a + 2)
+        return rows + a * a * (a + 1) * (a + 2) + 3 * b + 3
+
+    x = np.array([0.5, 0.25])
+    for transform in (lambda f: f, ad.grad, ad.hessian):
+        derivative = ad.jit(transform(f)) if jit else transform(f)
+        for _ in range(2):
+            np.testing.assert_allclose(derivative(x), transform(expected)(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("checkpoint", [1, 2, 9])
+def test_constants_that_a_step_writes_to(checkpoint):
+    calls = []
+
+    def step(i, state):
+        calls.append(i)
+        a, v = state
+        v[0] = v[0] * 1.5 + 0.1
+        v[1] = a
+        return np.sin(a * v[0]), v
+
+    def looped(x):
+        a, v = ad.fori_loop(0, 6, step, (x, np.ones(3)), checkpoint=checkpoint)
+        return a * v[0] + v[1]
+
+    def plain(x):
+        state = x, np.ones(3)
+        for i in range(6):
+            state = step(i, state)
+        return state[0] * state[1][0] + state[1][1]
+
+    calls.clear()
+    found = ad.grad(looped)(0.7)
+    assert len(calls) > 6, "steps are computed again, from few states"
+    assert found == pytest.approx(ad.grad(plain)(0.7), rel=1e-12)
+    assert ad.hessian(looped)(0.7) == pytest.approx(ad.hessian(plain)(0.7), rel=1e-12)
+    assert ad.grad(ad.grad(looped))(0.7) == pytest.approx(ad.hessian(plain)(0.7), rel=1e-12)

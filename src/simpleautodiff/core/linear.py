@@ -40,6 +40,12 @@ class Linear:
         self.moves = moves
 
 
+class Packing(Linear):
+    """A linear map into a bundle or out of one: it hands on partial adjoints as they are."""
+
+    __slots__ = ()
+
+
 @final
 class LinearRule:
     """The rule of an argument in which a primitive is linear.

@@ -48,18 +48,21 @@ class Tape(list[Node], Recorder):
         forward_sweep(self, dot)
         return [filled(dot.get(self[node.index])) for node in results]
 
-    def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
+    def pull(
+        self, seeds: Seeds, inputs: Sequence[Node], once: bool = False, partly: bool = False
+    ) -> list[Any]:
         """Sweep back from seeded nodes; return the adjoints of `inputs`, None for a zero.
 
-        `once` says that this is the last sweep; it leaves the tape empty.
+        `once` says that this is the last sweep; it leaves the tape empty. With `partly`, elements
+        that are structural zeros are told from others, as further slopes may be infinite.
         """
         bar = self._add_up(seeds)
         for _ in reverse_sweep(self, bar):
             pass
-        adjoints = [filled(bar.get(self[node.index])) for node in inputs]
+        adjoints = [bar.get(self[node.index]) for node in inputs]
         if once:
             self.clear()
-        return adjoints
+        return adjoints if partly else [*map(filled, adjoints)]
 
     def _add_up(self, seeds: Seeds) -> dict[Node, Any]:
         """Return the derivatives that a sweep starts from; several seeds of one node are added."""

@@ -22,12 +22,19 @@ FLOATS = {float, np.float64}
 _EXACT_UP_TO = 2**53  # integers up to here are exact as floats
 
 
-def reverse_sweep(tape: Any, bar: list[Any], once: bool = False, masks: bool | None = None) -> bool:
+def reverse_sweep(
+    tape: Any,
+    bar: list[Any],
+    once: bool = False,
+    masks: bool | None = None,
+    partly: bool = False,
+) -> bool:
     """Carry adjoints back along the tape: ū gains v̄ (∂v/∂u) from each child v of u.
 
     `once` says that the tape and the adjoints of intermediate nodes are not needed again: large
     arrays are freed as soon as the sweep has passed them. `masks` says whether structural zeros
-    must be tracked; None leaves that to the sweep. Returns whether that was a guess.
+    must be tracked; None leaves that to the sweep. Returns whether that was a guess. `partly` says
+    that adjoints of inputs keep them.
 
     Reverse mode spends its time in this loop, so the commonest rows, + - * and functions of single
     numbers, are written out; all others use their rules.
@@ -46,7 +53,7 @@ def reverse_sweep(tape: Any, bar: list[Any], once: bool = False, masks: bool | N
             if (kind is not float and (kind is ndarray or kind not in scalars)) or (
                 of is not float and of not in scalars  # perhaps complex, with real parents
             ):
-                arrays = arrays or ArraySweep(tape, bar, once, masks)
+                arrays = arrays or ArraySweep(tape, bar, once, masks, partly)
                 if primitive is not None:
                     if kind is ndarray:
                         if adjoint.size > medium:
@@ -68,7 +75,7 @@ def reverse_sweep(tape: Any, bar: list[Any], once: bool = False, masks: bool | N
                         node.args = ()
                 elif kind is Scaled:
                     arrays.settle(node.index, adjoint)
-                elif isinstance(adjoint, PartialAdjoint):
+                elif isinstance(adjoint, PartialAdjoint) and not partly:
                     bar[node.index] = adjoint.filled()
             elif primitive is added or primitive is subtracted:
                 a, b = node.args
@@ -94,7 +101,7 @@ def reverse_sweep(tape: Any, bar: list[Any], once: bool = False, masks: bool | N
                     term = adjoint * (a.value if type(a) is result or type(a) is constant else a)
                     bar[i] = term if old is None else old + term
             elif primitive is not None and primitive.arrays:
-                arrays = arrays or ArraySweep(tape, bar, once, masks)
+                arrays = arrays or ArraySweep(tape, bar, once, masks, partly)
                 arrays.pull_small(node, adjoint)
             elif primitive is not None:
                 _pull_rules(node, adjoint, bar)

@@ -114,10 +114,12 @@ class FastTape(Tape):
             WATCHERS[primitive](shown, args)  # the tape has a copy of it
         return shown
 
-    def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
+    def pull(
+        self, seeds: Seeds, inputs: Sequence[Node], once: bool = False, partly: bool = False
+    ) -> list[Any]:
         """Sweep back; if `once`, large arrays are freed soon after the sweep has passed them."""
         bar = self._place(seeds)
-        guessed = reverse_sweep(self, bar, once)
+        guessed = reverse_sweep(self, bar, once, masks=True if partly else None, partly=partly)
         if guessed and not _are_finite([bar[node.index] for node in inputs]):
             bar = self._place(seeds)
             reverse_sweep(self, bar, once, masks=True)

@@ -47,11 +47,14 @@ class SmallSweep:
     repeated: the product of a structural zero and such a slope is nan, which stays nan to the end.
     """
 
-    def __init__(self, tape: Any, bar: list[Any], once: bool, masks: bool | None) -> None:
+    def __init__(
+        self, tape: Any, bar: list[Any], once: bool, masks: bool | None, partly: bool
+    ) -> None:
         self.tape = tape
         self.bar = bar
         self.once = once
         self.masks = masks  # whether structural zeros must be tracked
+        self.partly = partly  # whether adjoints of inputs keep them, too
         self.guess: Any = None  # how NumPy treats errors, if its warnings are off for a guess
         self.owned: set[int] = set()
 
@@ -118,7 +121,7 @@ class SmallSweep:
 
         Then structural zeros must be told from other zeros. Inputs have no slopes.
         """
-        if arg.primitive is None:
+        if arg.primitive is None and not self.partly:
             return False
         if self.masks is None:
             self.masks = self._find_masks()

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.core.level import Traced, to_plain
-from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, filled, pull, push
+from simpleautodiff.core.linear import ZERO, Linear, Packing, PartialAdjoint, filled, pull, push
 from simpleautodiff.core.sweep import fit
 from simpleautodiff.rules.decisions import note_decision
 from simpleautodiff.rules.row import Wrapping, row
@@ -36,13 +36,13 @@ class Masked(PartialAdjoint):
         self.mask = mask
 
     def __add__(self, other: Any) -> Any:
-        """Add an adjoint; the sum of two masked ones has the elements of either.
+        """Add a derivative; the sum of two masked ones has the elements of either.
 
         NumPy does not warn of inf - inf: further back it may be a structural zero.
         """
         with np.errstate(invalid="ignore"):
             if type(other) is Masked:
-                return Masked(self.array + other.array, self.mask | other.mask)
+                return masked(self.array + other.array, self.mask | other.mask)
             return other + self.array
 
     def __mul__(self, factor: Any) -> Masked:
@@ -62,6 +62,8 @@ class Masked(PartialAdjoint):
         return self._carry(derivative, push, forward=True)
 
     def _carry(self, derivative: Any, carry: Callable[[Any, Any], Any], forward: bool) -> Any:
+        if isinstance(derivative, Packing):
+            return derivative.push(self) if forward else derivative.pull(self)
         if isinstance(derivative, Linear) and derivative.moves:
             return self._move(derivative.push if forward else derivative.pull)
         if derivative is ZERO or isinstance(derivative, Linear):

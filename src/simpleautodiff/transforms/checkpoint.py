@@ -6,17 +6,21 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.core.level import Level, Traced, apply, take_current
-from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.linear import ZERO, Linear, Packing
 from simpleautodiff.core.node import Recorder
 from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.errors import LostDerivativeError
 from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import Selection
 from simpleautodiff.transforms.checkpoint_policies import CheckpointPolicies, Policy, SavedCall
-from simpleautodiff.transforms.grad import jvp
+from simpleautodiff.transforms.grad import push_inside
 from simpleautodiff.transforms.kinks import KinkTape
 from simpleautodiff.transforms.recorded_call import RecordedCall
-from simpleautodiff.values.pytree import flatten
+from simpleautodiff.values.pytree import flatten, map_leaves
 
 
 def checkpoint(f: Callable[..., Any], *, policy: Policy | None = None) -> Callable[..., Any]:
@@ -28,8 +32,8 @@ def checkpoint(f: Callable[..., Any], *, policy: Policy | None = None) -> Callab
 
     In the graph the whole call is one node, between a node that bundles its arguments and one node
     for each result. `f` runs again, so it has to give the same results again: a function that draws
-    random numbers must be given them. If it uses nodes that are not among its arguments, it is
-    recorded as usual.
+    random numbers must be given them. If it uses nodes that are not among its arguments, or writes
+    to these, it is recorded as usual.
 
     Examples
     --------
@@ -69,17 +73,25 @@ def as_one_node(
 
         def arguments_of(numbers: Any) -> Any:
             new = dict(zip(inputs, numbers, strict=True))
-            return rebuild(iter([new.get(i, x) for i, x in enumerate(leaves)]))
+            constants = [_protect(x) if isinstance(x, np.ndarray) else x for x in leaves]
+            return rebuild(iter([new.get(i, x) for i, x in enumerate(constants)]))
 
         def call_with(*numbers: Any) -> Any:
             new_args, new_kwargs = arguments_of(numbers)
             return f(*new_args, **new_kwargs)
 
         values = tuple(leaves[i].value for i in inputs)
-        saved = SavedCall(call_with, values, policy) if policy else None
-        result = saved.result if saved else checkpoint(call_with)(*values)
-        results, rebuild_results = flatten(result)
-        if any(_is_recorded_from(x, level) for x in results) or (saved and not saved.is_whole):
+        protected = tuple(map(_protect, values))
+        try:
+            saved = SavedCall(call_with, values, policy) if policy else None
+            result = saved.result if saved else checkpoint(call_with)(*protected)
+        except (TypeError, ValueError) as error:
+            if not _is_of_write(error):
+                raise
+            return f(*args, **kwargs)
+        results, rebuild_results = flatten(map_leaves(take_current, result))
+        whole = not any(_is_recorded_from(x, level) for x in results)
+        if not whole or any(map(_is_written, protected)) or (saved and not saved.is_whole):
             return f(*args, **kwargs)  # it uses nodes that are not arguments: record every step
         bundle = level.record(pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
         rule = make_rule(call_with, arguments_of, inputs)
@@ -95,6 +107,25 @@ def as_one_node(
         return rebuild_results(iter(outputs))
 
     return functools.wraps(f)(checkpointed)
+
+
+def _protect(value: Any) -> Any:
+    """Return an argument to which writes are refused, or noticed: it has to be there again."""
+    if not isinstance(value, np.ndarray):
+        return twin(value)
+    view = value.view()
+    view.flags.writeable = False
+    return view
+
+
+def _is_of_write(error: Exception) -> bool:
+    """Tell whether an argument was written to, or a node of outside to an array."""
+    lost = any(isinstance(x, LostDerivativeError) for x in (error, error.__cause__))
+    return lost or "read-only" in str(error)
+
+
+def _is_written(value: Any) -> bool:
+    return take_current(value) is not value
 
 
 def _is_number(result: Any) -> bool:
@@ -120,14 +151,13 @@ def _replay_rule(f: Callable[..., Any]) -> Callable[..., Linear]:
 
     def rule(_v: Bundle, x: Bundle) -> Linear:
         def push(dot: Bundle) -> Bundle:
-            tangents = tuple(0 if d is ZERO else d for d in dot.entries)
-            return Bundle(tuple(flatten(jvp(f, x.entries, tangents)[1])[0]))
+            return Bundle(tuple(push_inside(f, x.entries, dot.entries)))
 
         def pull(bar: Bundle) -> Bundle:
             recorded = RecordedCall(f, Selection(x.entries))
             results = flatten(recorded.result)[0]
-            adjoints = recorded.sweep_back(list(zip(results, bar.entries, strict=True)))
-            return Bundle(tuple(ZERO if adjoint is None else adjoint for adjoint in adjoints))
+            pairs = zip(results, bar.entries, strict=True)
+            return Bundle(tuple(recorded.pull_inside(list(pairs))))
 
         return Linear(push, pull)
 
@@ -140,8 +170,7 @@ def _fill_rule(replay: Callable[..., Linear], call: SavedCall) -> Callable[..., 
     def rule(_v: Bundle, x: Bundle, saved: Any) -> Linear:
         def pull(bar: Bundle) -> Bundle:
             results = flatten(call.recorded.result)[0]
-            adjoints = call.pull(x.entries, list(zip(results, bar.entries, strict=True)))
-            return Bundle(tuple(ZERO if adjoint is None else adjoint for adjoint in adjoints))
+            return Bundle(tuple(call.pull(x.entries, list(zip(results, bar.entries, strict=True)))))
 
         return Linear(replay(_v, x).push, pull)
 
@@ -152,7 +181,7 @@ def pack(size: int) -> Primitive:
     """Make the primitive that bundles its arguments."""
 
     def rule(i: int) -> Callable[..., Linear]:
-        return lambda _v, *_xs: Linear(
+        return lambda _v, *_xs: Packing(
             lambda dot: Bundle.single(i, dot, size), lambda bar: bar.entries[i]
         )
 
@@ -163,7 +192,7 @@ def pick(i: int, size: int) -> Primitive:
     """Make the primitive that takes one entry of a bundle."""
 
     def rule(_v: Any, _x: Bundle) -> Linear:
-        return Linear(lambda dot: dot.entries[i], lambda bar: Bundle.single(i, bar, size))
+        return Packing(lambda dot: dot.entries[i], lambda bar: Bundle.single(i, bar, size))
 
     return make_primitive(f"result {i + 1}", (rule,))
 

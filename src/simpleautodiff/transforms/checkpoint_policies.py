@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.core.level import Traced, evaluate, take_current
+from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import values_read
 from simpleautodiff.core.tape import Tape
@@ -162,7 +163,7 @@ class SavedCall:
             (filled.tape[result.index] if self.recorded.has_recorded(result) else result, seed)
             for result, seed in seeds
         ]
-        return filled.sweep_back(own)
+        return [ZERO if x is None else x for x in filled.sweep_back(own, partly=True)]
 
     def _fill(self, inputs: tuple[Any, ...]) -> Tape:
         """Return a tape with the values that rules read, computed from saved ones and arguments."""

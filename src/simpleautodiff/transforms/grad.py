@@ -7,7 +7,7 @@ when the function raises. Names and signatures are those of JAX where JAX has th
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from simpleautodiff.arrays.patch_scipy import patch_scipy
@@ -222,6 +222,17 @@ def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
+def push_inside(f: F, primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+    """Push tangents inside of a rule: structural zeros stay, whole ones and those of elements."""
+    level = JetLevel(1)
+    pairs = zip(primals, tangents, strict=True)
+    jets = tuple(
+        [x if dot is ZERO else Jet(check_argument(x, f), [dot], level) for x, dot in pairs]
+    )
+    _, (tangent,), _ = run_jets(f, Selection(jets), level, has_aux=False, partly=True)
+    return flatten(tangent)[0]
+
+
 @remember_recipe
 def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
     """Return the n-th derivative of a function of one number, in forward (Taylor) mode.
@@ -274,9 +285,12 @@ def _differentiate_along(f: F, selection: Selection, x: Any, n: int, direction: 
 
 
 def run_jets(
-    f: F, selection: Selection, level: JetLevel, has_aux: bool
+    f: F, selection: Selection, level: JetLevel, has_aux: bool, partly: bool = False
 ) -> tuple[Any, list[Any], Any]:
-    """Run `f` on jets; return the value, the derivatives of every order, and auxiliary output."""
+    """Run `f` on jets; return the value, the derivatives of every order, and auxiliary output.
+
+    With `partly`, structural zeros are told from others, as further slopes may be infinite.
+    """
     patch_scipy()
     with level:
         result = call(f, selection, selection.trees)
@@ -284,8 +298,10 @@ def run_jets(
     if has_aux:
         result, aux = split_aux(result, level, f)
     value, results, rebuild = unwrap_results(result, level, f)
-    derivatives = [_list_derivatives(leaf, level) for leaf in results]
-    if has_moved(level) and not is_turned(level):
+    moved = has_moved(level)
+    listed = _list_inside if partly and not moved else _list_derivatives
+    derivatives = [listed(leaf, level) for leaf in results]
+    if moved and not is_turned(level):
         derivatives = _confirm(f, selection, level, has_aux, results, derivatives)
     orders = [
         rebuild([unwrap_foreign(copy_if_shared(x, ())) for x in order])
@@ -300,6 +316,12 @@ def _list_derivatives(leaf: Any, level: JetLevel) -> list[Any]:
     if not own:
         return [as_number(ZERO, leaf) for _ in range(level.order)]
     return [as_number(derivative, leaf.value) for derivative in leaf.higher]
+
+
+def _list_inside(leaf: Any, level: JetLevel) -> list[Any]:
+    """Return the derivatives of a result with their structural zeros."""
+    own = isinstance(leaf, Jet) and leaf.level is level
+    return list(leaf.higher) if own else [ZERO] * level.order
 
 
 def _confirm(

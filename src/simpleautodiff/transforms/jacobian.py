@@ -17,7 +17,7 @@ from simpleautodiff.arrays.join_arrays import concatenate_
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import to_concrete, to_plain
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.rules.array.shapes import reshape, shape_of
+from simpleautodiff.rules.array.shapes import Bundle, reshape, shape_of
 from simpleautodiff.rules.branches import Masked
 from simpleautodiff.transforms.arguments import Argnums, select
 from simpleautodiff.transforms.black_box import black_box
@@ -153,15 +153,16 @@ def _sweep_elements(recorded: RecordedCall, of: Any, chunk_size: int | None, swe
     if not shape_of(of):
         return sweep(1)  # type: ignore[no-any-return]
     seeds = _make_seeds(to_plain(of), chunk_size or _choose_chunk_size(recorded))
-    parts = [_sweep_units(units, of, sweep) for units in seeds]
+    whole = any(type(node.value) is Bundle for node in recorded.tape)
+    parts = [_sweep_units(units, of, sweep, whole) for units in seeds]
     return [
         concatenate_(column, 0) if len(column) > 1 else column[0]
         for column in zip(*parts, strict=True)
     ]
 
 
-def _sweep_units(units: Any, of: Any, sweep: F) -> list[Any]:
-    """Sweep for several elements at a time.
+def _sweep_units(units: Any, of: Any, sweep: F, whole: bool) -> list[Any]:
+    """Sweep for several elements at a time; `whole` functions on the tape need to know all zeros.
 
     The zeros of their seeds are structural. That matters if some slope is infinite, and only then
     is it worth its time: 0 × inf is nan, so a result without a nan is right. If the sweeps are
@@ -171,7 +172,7 @@ def _sweep_units(units: Any, of: Any, sweep: F) -> list[Any]:
     masks = zeros is units
     with level:
         seed = Batch(zeros, level)
-        if masks and to_plain(of) is not getattr(of, "value", of):
+        if whole or (masks and to_plain(of) is not getattr(of, "value", of)):
             swept = sweep(Masked(seed, Batch(units != 0, level)))
         else:
             with np.errstate(invalid="ignore"):

@@ -123,7 +123,15 @@ class RecordedCall:
         parts = zip(of_real, of_imaginary, self.inputs, strict=True)
         return [combine_gradients(u, v, node.value, self.f) for u, v, node in parts]
 
-    def sweep_back(self, seeds: list[tuple[Any, Any]], once: bool = False) -> list[Any]:
+    def pull_inside(self, seeds: list[tuple[Any, Any]]) -> list[Any]:
+        """Sweep back inside of a rule: structural zeros stay, whole ones and those of elements."""
+        if self.turned is not None:
+            return self.pull(seeds)
+        return [ZERO if x is None else x for x in self.sweep_back(seeds, partly=True)]
+
+    def sweep_back(
+        self, seeds: list[tuple[Any, Any]], once: bool = False, partly: bool = False
+    ) -> list[Any]:
         """Sweep back from seeded results; return the adjoints of the inputs, None for a zero."""
         recorded = []
         for result, seed in seeds:
@@ -134,7 +142,7 @@ class RecordedCall:
                 recorded.append((result, seed))
         if KINK_TAPES:
             note_sweep(self.tape, [result for result, _ in recorded])
-        return self.tape.pull(recorded, self.inputs, once)
+        return self.tape.pull(recorded, self.inputs, once, partly)
 
     def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
         """Sweep forward from seeded inputs and return the tangents of the results."""

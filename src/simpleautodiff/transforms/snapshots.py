@@ -15,17 +15,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.arrays.writes.versions import Writable
+from simpleautodiff.arrays.writes.views import twin
+from simpleautodiff.core.level import Traced, Written, take_current
+from simpleautodiff.core.linear import ZERO, Linear, plus
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.shapes import Bundle
-from simpleautodiff.transforms.arguments import check_function
+from simpleautodiff.transforms.arguments import Selection, check_function
 from simpleautodiff.transforms.checkpoint import as_one_node
-from simpleautodiff.transforms.grad import jvp, vjp
-from simpleautodiff.transforms.recorded_call import as_number
+from simpleautodiff.transforms.derivative_rows import join_rows, stack_rows, take_row
+from simpleautodiff.transforms.grad import push_inside
+from simpleautodiff.transforms.recorded_call import RecordedCall
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
-GROUP = 256  # rows that are stacked together
 # While `jit` records: the function that records a loop by one step, or returns None.
 RECORDER: ContextVar[Callable[..., tuple[Any, Any] | None] | None] = ContextVar(
     "RECORDER", default=None
@@ -171,22 +174,19 @@ class SteppedLoop:
 
         def run(state: Any, xs: Any, *args: Any) -> tuple[Any, Any]:
             nonlocal count
-            count, state, ys = self._run(state, xs, *args)
-            return state, ys
+            count, state, ys = self._run(_make_writable(state), xs, *args)
+            return map_leaves(take_current, state), ys
 
         def make_rule(call_with: F, arguments_of: F, inputs: list[int]) -> F:
             plan = schedule(count, snapshots).actions if count else ()
 
-            def rule(v: Bundle, x: Bundle) -> Linear:
+            def rule(_v: Bundle, x: Bundle) -> Linear:
                 def push(dot: Bundle) -> Bundle:
-                    tangents = tuple(0 if d is ZERO else d for d in dot.entries)
-                    return Bundle(tuple(flatten(jvp(call_with, x.entries, tangents)[1])[0]))
+                    return Bundle(tuple(push_inside(call_with, x.entries, dot.entries)))
 
                 def pull(bar: Bundle) -> Bundle:
                     arguments, _ = arguments_of(x.entries)
-                    pairs = zip(bar.entries, v.entries, strict=True)
-                    seeds = [as_number(b, like) for b, like in pairs]
-                    leaves = flatten(self._sweep_back(plan, seeds, *arguments))[0]
+                    leaves = flatten(self._sweep_back(plan, list(bar.entries), *arguments))[0]
                     return Bundle(tuple([leaves[i] for i in inputs]))
 
                 return Linear(push, pull)
@@ -198,10 +198,10 @@ class SteppedLoop:
 
     def _run(self, state: Any, xs: Any, *args: Any) -> tuple[int, Any, Any]:
         """Take all steps; return how many, the last state and the y's."""
-        k, ys = 0, []
+        k, ys, state = 0, [], map_leaves(_copy, state)  # a step may write to it
         while k < self.count if self.count is not None else self.goes_on and self.goes_on(state):
             state, y = self._advance(k, state, xs, args)
-            ys.append(y)
+            ys.append(map_leaves(_copy, y))  # the next step may write to it
             k += 1
         places = self.places
         return k, state, _stack(ys if places is None or places.step > 0 else ys[::-1])
@@ -211,7 +211,7 @@ class SteppedLoop:
 
     def _take(self, k: int, xs: Any) -> Any:
         place = k if self.places is None else self.places[k]
-        return map_leaves(lambda leaf: leaf[place], xs)
+        return map_leaves(lambda leaf: _copy(leaf[place]), xs)
 
     def _sweep_back(
         self, plan: tuple[Action, ...], seeds: list[Any], state: Any, xs: Any, *args: Any
@@ -220,26 +220,51 @@ class SteppedLoop:
         size = len(flatten(state)[0])
         bar, of_ys = flatten(state)[1](iter(seeds[:size])), seeds[size:]
         held, at = {0: state}, (0, state)
-        of_xs: dict[int, Any] = {}
-        total, rebuild = flatten([map_leaves(lambda x: 0 * x, arg) for arg in args])
+        of_xs: dict[int, list[Any]] = {}
+        total, rebuild = flatten(list(args))
+        total = [ZERO] * len(total)
         for kind, begin, end in plan:
             if kind == "store":
                 held[begin] = held.get(begin, at[1])
                 continue
             now = at[1] if at[0] == begin else held[begin]
             if kind == "advance":
+                now = _make_writable(now)
                 for k in range(begin, end):
                     now = self._advance(k, now, xs, args)[0]
-                at = end, now
+                at = end, map_leaves(take_current, now)
                 continue
-            (_, y), back = vjp(partial(self.step, begin), now, self._take(begin, xs), *args)
+            given = (now, self._take(begin, xs), *args)
+            recorded = RecordedCall(partial(self.step, begin), Selection(given))
             place = begin if self.places is None else self.places[begin]
-            seed = flatten(y)[1](iter([bars[place] for bars in of_ys]))
-            bar, of_xs[place], *more = back((bar, seed))
-            total = [a + b for a, b in zip(total, flatten(more)[0], strict=True)]
+            bars = [*flatten(bar)[0], *[take_row(of_y, place) for of_y in of_ys]]
+            pairs = zip(flatten(recorded.result)[0], bars, strict=True)
+            bar, row, *more = recorded.rebuild(iter(recorded.pull_inside(list(pairs))))
+            of_xs[place] = flatten(row)[0]
+            total = [plus(a, b) for a, b in zip(total, flatten(more)[0], strict=True)]
             held.pop(begin, None)
-        stacked = _stack([of_xs[place] for place in sorted(of_xs)]) if of_xs else xs
-        return bar, stacked, *rebuild(iter(total))
+        leaves, rebuild_xs = flatten(xs)
+        rows = [[of_xs[place][k] for place in sorted(of_xs)] for k in range(len(leaves))]
+        joined = [join_rows(row, leaf) for row, leaf in zip(rows, leaves, strict=True)]
+        return bar, rebuild_xs(iter(joined)), *rebuild(iter(total))
+
+
+def _copy(x: Any) -> Any:
+    """Return a copy of an array, or of a node of one, that has nothing to do with its original."""
+    can_be_written = isinstance(x, np.ndarray) or issubclass(type(x), Written)
+    return x.copy() if can_be_written and x.ndim else twin(x)
+
+
+def _make_writable(state: Any) -> Any:
+    """Return a copy of a state to which a step may write; nodes, too, if there are any."""
+    has_nodes = any([isinstance(leaf, Traced) for leaf in flatten(state)[0]])
+
+    def copy(leaf: Any) -> Any:
+        if has_nodes and isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc":
+            return Writable(leaf.copy())
+        return _copy(leaf)
+
+    return map_leaves(copy, state)
 
 
 def _stack(ys: list[Any]) -> Any:
@@ -248,11 +273,4 @@ def _stack(ys: list[Any]) -> Any:
     if not ys or not leaves[0]:
         return ys[0] if ys else None
     rebuild = flatten(ys[0])[1]
-    return rebuild(iter([_stack_rows(column) for column in zip(*leaves, strict=True)]))
-
-
-def _stack_rows(rows: tuple[Any, ...]) -> Any:
-    """Stack rows; many of them in groups, as each piece of a joined array looks at all."""
-    if len(rows) <= GROUP:
-        return np.stack(rows)
-    return np.concatenate([np.stack(rows[k : k + GROUP]) for k in range(0, len(rows), GROUP)])
+    return rebuild(iter([stack_rows([*column]) for column in zip(*leaves, strict=True)]))

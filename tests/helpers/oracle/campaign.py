@@ -4,7 +4,8 @@ Seeds go on from --start, which is new each time; a program that differs is shru
 printed as a test that can be kept (in `tests/fast/test_kept_programs.py`), and makes the command
 fail. Every program is computed by the plain engine and in another way, drawn by its seed: the fast
 engine, a batch, `jit` on each of its machines, its exports, JAX, differences, the arrays of other
-libraries. What takes longer is drawn less often.
+libraries. What takes longer is drawn less often. For one of a hundred seeds a program with loops is
+compared with Python's own loops, too (`loop_programs`).
 
 Programs run in processes of their own, a block of seeds in each, so that memory stays bounded and
 a program that crashes or never ends is reported, too, with its seed.
@@ -24,7 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 
-from oracle import programs
+from oracle import loop_answers, loop_programs, programs
 from oracle.answers import TIERS, differences
 from oracle.engines import engines
 from oracle.shrinking import shrink, write_test
@@ -73,6 +74,25 @@ def compare(seed, ways, taken=None):
     return "\n".join([str(program), *lines]) if lines else ""
 
 
+def loop_ways_of(seed, quick):
+    """Return the ways that a program with loops is run for a seed: for one of a hundred seeds."""
+    if seed % 100:
+        return []
+    ways = loop_answers.QUICK if quick else [*loop_answers.WAYS]
+    return random.Random(f"loops {seed}").sample(ways, 2)
+
+
+def compare_loops(seed, ways):
+    """Return how ways to run loops differ on one program; an empty text if they do not.
+
+    A number may be Python's or NumPy's: on its way it may be computed without derivatives.
+    """
+    program = loop_programs.make(seed)
+    found = loop_answers.differences(program, ways)
+    lines = [f"  {way}: {kind}: {text}" for way, (kind, text) in found.items() if kind != "type"]
+    return "\n".join([str(program), *lines]) if lines else ""
+
+
 def report(seed, ways):
     """Return a program that differs as a test, shrunk."""
     program = make(seed)
@@ -99,7 +119,13 @@ def compare_block(seeds, without, answers):
         taken, ways = Counter(), ways_of(seed, without)
         found = compare(seed, ways, taken)
         signal.alarm(PATIENCE)
-        answers.send((taken, [found, report(seed, ways)] if found else []))
+        texts = [found, report(seed, ways)] if found else []
+        if loops := loop_ways_of(seed, bool(without)):
+            signal.alarm(PATIENCE)
+            taken["loops"] += 1
+            if different := compare_loops(seed, loops):
+                texts[:1] = ["\n\n".join([*texts[:1], different])]
+        answers.send((taken, texts))
 
 
 @dataclass

@@ -19,6 +19,8 @@ from simpleautodiff.compiled.recording.trace_program import (
     places,
     with_values,
 )
+from simpleautodiff.core.level import apply
+from simpleautodiff.core.primitive import Primitive
 
 ENDLESS = 2**62  # the limit of a loop that ends by its own condition
 
@@ -133,11 +135,18 @@ def replay_body(
         if isinstance(line.what, LoopFunction):
             values[number] = run(line.what, with_values(line.args, values))
         else:
-            values[number] = compute(line, values)
+            values[number] = _compute_on_levels(line, values)
     for guard in program.guards if asks else ():
         if bool(values[guard.place]) is not guard.expected:
             raise not_recorded("a decision that is another one in another step of a loop")
     return with_values(list(program.outputs), values)  # type: ignore[no-any-return]
+
+
+def _compute_on_levels(line: Line, values: Any) -> Any:
+    """Compute one line with values of any level; an index may have one that its array has not."""
+    if isinstance(line.what, Primitive) and any(type(arg) is tuple for arg in line.args):
+        return apply(line.what, *with_values(line.args, values))
+    return compute(line, values)
 
 
 def find_dependent(function: LoopFunction, inputs: set[int]) -> tuple[set[int], set[int]]:

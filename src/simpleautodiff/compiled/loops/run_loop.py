@@ -15,15 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.batch.batch_level import Batch, BatchLevel, unbatch
+from simpleautodiff.compiled.loops.carried_zeros import CarriedDerivatives, join, split
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import (
     LoopFunction,
-    find_affecting,
     find_dependent,
     replay_body,
 )
 from simpleautodiff.compiled.loops.record_loop import LoopStep, record_step, run_recorded
-from simpleautodiff.compiled.recording.body_level import find_example
+from simpleautodiff.compiled.loops.reverse_loop import ReverseSweep
+from simpleautodiff.compiled.recording.body_level import find_example, is_smooth
 from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.symbols import NotRecordedError, not_recorded
@@ -35,7 +36,6 @@ from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import Selection
 from simpleautodiff.transforms.checkpoint import make_primitive, pack, pick
 from simpleautodiff.transforms.grad import run_jets
-from simpleautodiff.transforms.recorded_call import RecordedCall, as_number
 from simpleautodiff.transforms.vmap import vmap
 
 RunLoop = Callable[[LoopFunction, Sequence[Any]], Sequence[Any]]
@@ -89,6 +89,25 @@ class LoopRunner:
         """Record a step and run the loop; return the last carry, the results, and the steps."""
         recorded = record_step(step, carry, xs, rows, self)
         return run_recorded(recorded, rows if limit is None else limit, go, self.run)  # type: ignore[no-any-return]
+
+    def loop_with(
+        self,
+        carried: CarriedDerivatives,
+        step: LoopStep,
+        carry: Any,
+        xs: Any,
+        rows: int,
+        limit: Any = None,
+        go: Any = True,
+    ) -> tuple[Any, Any, Any]:
+        """Run a loop that carries derivatives, besides others; record a step until they settle."""
+        while True:
+            recorded = record_step(step, (carry, carried.before()), xs, rows, self)
+            if not carried.extend():
+                break
+        limit = rows if limit is None else limit
+        (carry, parts), ys, steps = run_recorded(recorded, limit, go, self.run)
+        return (carry, carried.unpack_last(parts, limit)), ys, steps
 
     def run(self, function: LoopFunction, operands: Sequence[Any]) -> list[Any]:
         """Run a loop on the highest level among its operands."""
@@ -162,7 +181,7 @@ class LoopRunner:
         results, states = made[:count], made[count : count + function.carries]
         smooth = [k for k, x in enumerate(results) if is_smooth(x)]
         limit = made[-1] if function.exits else given.limit
-        back = _Back(self, function, lower, (states, rows, limit), own, smooth)
+        back = ReverseSweep(self, function, lower, (states, rows, limit), own, smooth)
         likes = list(results)
 
         def rule(_v: Bundle, x: Bundle) -> Linear:
@@ -189,7 +208,8 @@ class LoopRunner:
         """Return the tangents of the results, given those of some arguments."""
         level, inputs = JetLevel(1), given.inputs
         for k, tangent in zip(own, dot.entries, strict=True):
-            inputs[k] = Jet(inputs[k], [tangent], level)
+            if tangent is not ZERO:
+                inputs[k] = Jet(inputs[k], [tangent], level)
         with level:
             made = self.run(function, _as_list(given.replaced(inputs, function)))
         entries = [made[k] for k in smooth]
@@ -201,31 +221,45 @@ class LoopRunner:
         """Run the loop whose step is the pushforward of the step."""
         inputs, at = given.inputs, function.carries
         values = [x.value if _is_on(x, level) else x for x in inputs]
-        moving = [k for k, x in enumerate(inputs) if is_smooth(x) and (k < at or _is_on(x, level))]
-        higher = {k: _derivatives(inputs[k], level) for k in moving}
-        end = at + function.columns
+        order, end, stop = level.order, at + function.columns, at + len(function.results)
+        higher = {
+            (k, n): x.nth(n + 1) if _is_on(x, level) else ZERO
+            for k, x in enumerate(inputs)
+            if is_smooth(x)
+            for n in range(order)
+        }
+        carried = CarriedDerivatives(
+            {key: x for key, x in higher.items() if key[0] < at},
+            {key: values[key[0]] for key in higher},
+            masks=order == 1,
+        )
+        columns = {key: x for key, x in higher.items() if at <= key[0] < end}
 
-        def f(carry: Any, xs: Any) -> Any:
-            now = [*carry[0], *xs[0], *values[end:]]
-            terms = {**higher, **carry[1], **xs[1]}
-            made, orders = _push_step(self.run, function, now, moving, terms, level.order)
-            smooth = {k: [order[k] for order in orders] for k in orders[0]}
-            after = made[:at], {k: smooth.get(k, _zeros(made[k], level.order)) for k in carry[1]}
-            stop = at + len(function.results)
-            ys = made[at:stop], {k: smooth[k] for k in smooth if k >= at}
-            return after, ys, *made[stop:]
+        def f(state: Any, row: Any) -> Any:
+            (now, parts), (xs, of_xs) = state, row
+            terms = {**higher, **dict.fromkeys(columns, ZERO)}
+            terms |= {**carried.unpack(parts), **join(of_xs)}
+            now = [*now, *xs, *values[end:]]
+            made, pushed = _push_step(self.run, function, now, terms, order)
+            of_ys = {key: x for key, x in pushed.items() if at <= key[0] < stop}
+            after = carried.pack({**dict.fromkeys(carried.kinds, ZERO), **pushed})
+            return (made[:at], after), (made[at:stop], split(of_ys)), *made[stop:]
 
-        carry, ys, count = self.loop(
+        (carry, derivatives), (ys, of_ys), count = self.loop_with(
+            carried,
             LoopStep(f, function.reverse, function.exits),
-            (values[:at], {k: higher[k] for k in moving if k < at}),
-            (values[at:end], {k: higher[k] for k in moving if at <= k < end}),
+            values[:at],
+            (values[at:end], split(columns)),
             function.rows,
             given.limit,
             given.go,
         )
-        made = [*carry[0], *ys[0]]
-        for k, derivatives in {**carry[1], **ys[1]}.items():
-            made[k] = Jet(made[k], list(derivatives), level)
+        made = [*carry, *ys]
+        derivatives |= join(of_ys)
+        for k, x in enumerate(made):
+            orders = [derivatives.get((k, n), ZERO) for n in range(order)]
+            if any([derivative is not ZERO for derivative in orders]):
+                made[k] = Jet(x, orders, level)
         return [*made, True, False, count]
 
     # Batches. -------------------------------------------------------------------------------------
@@ -242,7 +276,12 @@ class LoopRunner:
         ):
             raise not_recorded("a loop whose examples take different ways")
         in_axes = tuple([0 if k in batched else None for k in range(program.inputs)])
-        out_axes = tuple([0 if place in lines else None for place in program.outputs])
+        out_axes = tuple(
+            [
+                0 if place in lines or (k < at and k in batched) else None
+                for k, place in enumerate(program.outputs)
+            ]
+        )
         step = vmap(
             lambda *xs: tuple(replay_body(function, xs, self.run, asks=True)), in_axes, out_axes
         )
@@ -265,81 +304,13 @@ class LoopRunner:
         return [*made, True, False, count]
 
 
-class _Back:
-    """The reverse sweep over a loop, from adjoints of its results to those of its arguments."""
-
-    def __init__(
-        self,
-        runner: LoopRunner,
-        function: LoopFunction,
-        given: Operands,
-        kept: tuple[list[Any], int, Any],
-        own: list[int],
-        smooth: list[int],
-    ) -> None:
-        self.runner, self.function, self.given = runner, function, given
-        self.states, self.count, self.limit = kept  # the states, room for how many, how many
-        self.own = own  # the arguments whose adjoints are wanted
-        self.smooth = smooth  # the results that have adjoints
-        at = function.carries
-        self.carried = [k for k in range(at) if is_smooth(given.carry[k]) and k in smooth]
-        self.columns = [k for k in own if at <= k < at + function.columns]
-        self.constants = [k for k in own if k >= at + function.columns]
-
-    def pull(self, bar: Any, likes: list[Any]) -> Bundle:
-        """Return the adjoints of the arguments.
-
-        Results that nothing depends on, and carried values that affect only those, have no adjoint:
-        it would be a zero that becomes nan where a slope is infinite.
-        """
-        at = self.function.carries
-        bars = dict(zip(self.smooth, bar.entries, strict=True))
-        used = {k for k, x in bars.items() if x is not None and x is not ZERO}
-        needed, _ = find_affecting(self.function, used)
-        seeds = {k: as_number(bars[k], likes[k]) for k in self.smooth if k in needed}
-        inputs = self.given.inputs
-        totals = {k: as_number(None, inputs[k]) for k in self.constants}
-        (carry, totals), rows, _ = self.runner.loop(
-            LoopStep(self._step, not self.function.reverse),
-            ({k: seeds[k] for k in self.carried if k in needed}, totals),
-            (self.states, self.given.columns, {k: x for k, x in seeds.items() if k >= at}),
-            self.count,
-            self.limit,
-        )
-        return Bundle(tuple([{**carry, **rows, **totals}.get(k, ZERO) for k in self.own]))
-
-    def _step(self, state: Any, row: Any) -> Any:
-        """Go back by one step."""
-        (bars, totals), (carry, xs, of_results) = state, row
-        inputs = [*carry, *xs, *self.given.constants]
-        moving = [*bars, *self.columns, *self.constants]
-        seeds = {**bars, **of_results}
-
-        def f(*numbers: Any) -> Any:
-            now = list(inputs)
-            for k, number in zip(moving, numbers, strict=True):
-                now[k] = number
-            made = replay_body(self.function, now, self.runner.run, asks=False)
-            return [made[k] for k in seeds]
-
-        recorded = RecordedCall(f, Selection(tuple([inputs[k] for k in moving])))
-        pairs = list(zip(recorded.result, seeds.values(), strict=True))
-        adjoints = recorded.sweep_back(pairs)
-        found = dict(zip(moving, adjoints, strict=True))
-        numbers = {k: as_number(x, inputs[k]) for k, x in found.items()}
-        added = {
-            k: total if found[k] is None or found[k] is ZERO else total + numbers[k]
-            for k, total in totals.items()
-        }
-        return ({k: numbers[k] for k in bars}, added), {k: numbers[k] for k in self.columns}
-
-
 def _push_step(
-    run: Any, function: LoopFunction, inputs: list[Any], moving: list[int], terms: Any, order: int
-) -> tuple[list[Any], list[dict[int, Any]]]:
+    run: Any, function: LoopFunction, inputs: list[Any], terms: Any, order: int
+) -> tuple[list[Any], dict[tuple[int, int], Any]]:
     """Return the results of a step, and the derivatives of every order of the smooth ones."""
     level = JetLevel(order)
-    jets = tuple([Jet(inputs[k], list(terms[k]), level) for k in moving])
+    moving = sorted({k for (k, _), x in terms.items() if x is not ZERO})
+    jets = tuple([Jet(inputs[k], [terms[k, n] for n in range(order)], level) for k in moving])
     smooth: list[int] = []
 
     def f(*numbers: Any) -> Any:
@@ -350,9 +321,12 @@ def _push_step(
         smooth[:] = [k for k, x in enumerate(made) if is_smooth(x)]
         return [made[k] for k in smooth], made
 
-    values, orders, made = run_jets(f, Selection(jets), level, has_aux=True)
-    assert len(values) == len(smooth)
-    return made, [dict(zip(smooth, order, strict=True)) for order in orders]
+    _, orders, made = run_jets(f, Selection(jets), level, has_aux=True, partly=True)
+    return made, {
+        (k, n): x
+        for n, derivatives in enumerate(orders)
+        for k, x in zip(smooth, derivatives, strict=True)
+    }
 
 
 def _as_list(given: Operands) -> list[Any]:
@@ -361,19 +335,3 @@ def _as_list(given: Operands) -> list[Any]:
 
 def _is_on(x: Any, level: Level) -> bool:
     return isinstance(x, Traced) and x.level is level
-
-
-def is_smooth(x: Any) -> bool:
-    """Tell whether a number may have derivatives."""
-    number = find_example(x)
-    return type(number) is float or np.result_type(number).kind in "fc"
-
-
-def _derivatives(x: Any, level: JetLevel) -> list[Any]:
-    if not _is_on(x, level):
-        return _zeros(x, level.order)
-    return [as_number(x.nth(n), x.value) for n in range(1, level.order + 1)]
-
-
-def _zeros(x: Any, order: int) -> list[Any]:
-    return [as_number(None, x)] * order

@@ -111,6 +111,12 @@ def find_example(x: Any) -> Any:
     return x[(0,) * batches] if batches else x
 
 
+def is_smooth(x: Any) -> bool:
+    """Tell whether a number may have derivatives."""
+    number = find_example(x)
+    return type(number) is float or np.result_type(number).kind in "fc"
+
+
 def choose(condition: Any, yes: Any, no: Any) -> Any:
     """Return one of two structures, number by number."""
     others = iter(matching_leaves(no, yes, "what a step gives if it decides otherwise"))

@@ -158,11 +158,14 @@ class WatchedTape(Tape):
         super().__init__()
         self.below = below
 
-    def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
+    def pull(
+        self, seeds: Seeds, inputs: Sequence[Node], once: bool = False, partly: bool = False
+    ) -> list[Any]:
         """Sweep back, one accumulation at a time."""
         bar = dict(seeds)
         for node, seed in bar.items():
             self.below.change(node.value, None, seed)
         for child, k, _, total in reverse_sweep(self, bar):
             self.below.change(child.args[k].value, child.value, total)
-        return [filled(bar.get(node)) for node in inputs]
+        adjoints = [bar.get(node) for node in inputs]
+        return adjoints if partly else [*map(filled, adjoints)]

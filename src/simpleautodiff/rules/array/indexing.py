@@ -154,12 +154,16 @@ def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
 
 def _getitem_back(bar: Any, _x: Any, index: Any) -> Any:
     """Scatter the adjoints of the selected elements; all others are structural zeros."""
-    full = shape_of(_x)
+    return _place(bar, index, shape_of(_x))
+
+
+def _place(derivative: Any, index: Any, full: tuple[int, ...]) -> Any:
+    """Put a derivative into an array of shape `full`; all other elements are structural zeros."""
     if is_recorded(index):
-        marked = scatter(record_with(index, np.ones(shape_of(bar))), index, full) > 0
+        marked = scatter(record_with(index, np.ones(shape_of(derivative))), index, full) > 0
     else:
         marked = mark_index(index, full)
-    return _masked(scatter(record_with(index, bar), index, full), marked)
+    return _masked(scatter(record_with(index, derivative), index, full), marked)
 
 
 def is_recorded(index: Any) -> bool:
@@ -240,6 +244,7 @@ scatter: Wrapping = linear_row(
     2,
     "each element receives the adjoint at its index",
     _scatter_batch,
+    push=lambda dot, _x, index, new: _place(dot, index, new),
 )
 
 
@@ -256,7 +261,8 @@ def _written_rule(_v: Any, _x: Any, _value: Any, index: Any) -> Linear:
     """Return the local derivative of a write with respect to the written value."""
 
     def push(dot: Any) -> Any:
-        return set_item(np.zeros(shape_of(_v), np.result_type(to_plain(_v))), dot, index)
+        written = set_item(np.zeros(shape_of(_v), np.result_type(to_plain(_v))), dot, index)
+        return _masked(written, _mark(index, shape_of(_v)))
 
     return Linear(push, lambda bar: fit(getitem(bar, index), _value), True)
 
@@ -274,17 +280,19 @@ def _set_item_batch(size: int, which: tuple[bool, ...], x: Any, value: Any, inde
     return set_item(x, value, (slice(None), *np.unravel_index(indices, full)))
 
 
-def _set_item_back(bar: Any, _x: Any, _value: Any, index: Any) -> Any:
-    """Return the adjoint of the array before the write: 0 where it was overwritten."""
-    full = shape_of(bar)
-    if is_recorded(index):
-        return _masked(set_item(bar, 0, index), set_item(np.ones(full), 0, index) > 0)
-    return _masked(set_item(bar, 0, index), ~mark_index(index, full))
+def _mark(index: Any, full: tuple[int, ...]) -> Any:
+    """Return the mask of the elements that a write changes, also where that is recorded."""
+    return set_item(np.zeros(full), 1, index) > 0 if is_recorded(index) else mark_index(index, full)
+
+
+def _carry_past_write(derivative: Any, _x: Any, _value: Any, index: Any) -> Any:
+    """Return the derivative of what a write left as it was: 0 where it was overwritten."""
+    return _masked(set_item(derivative, 0, index), ~_mark(index, shape_of(derivative)))
 
 
 set_item: Wrapping = row(
     "set_item",
-    LinearRule(lambda dot, _x, _value, index: set_item(dot, 0, index), _set_item_back, True),
+    LinearRule(_carry_past_write, _carry_past_write, True),
     _written_rule,
     ZERO,
     value=_set_item,
@@ -346,7 +354,7 @@ def _part_rule(k: int) -> Callable[..., Linear]:
         axis, bounds = setting
         index = (slice(None),) * axis + (slice(bounds[k], bounds[k + 1]),)
         return Linear(
-            lambda dot: scatter(dot, index, shape_of(_v)), lambda bar: getitem(bar, index), True
+            lambda dot: _place(dot, index, shape_of(_v)), lambda bar: getitem(bar, index), True
         )
 
     return rule
@@ -377,6 +385,6 @@ def make_stack(count: int) -> Wrapping:
 
 def _element_rule(k: int) -> Callable[..., Linear]:
     def rule(_v: Any, *_numbers: Any) -> Linear:
-        return Linear(lambda dot: scatter(dot, k, shape_of(_v)), lambda bar: getitem(bar, k), True)
+        return Linear(lambda dot: _place(dot, k, shape_of(_v)), lambda bar: getitem(bar, k), True)
 
     return rule

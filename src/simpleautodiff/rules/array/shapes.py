@@ -41,13 +41,15 @@ def linear_row(
     batch: Callable[..., Any] | None = None,
     *,
     moves: bool = False,
+    push: Callable[..., Any] | None = None,
 ) -> Wrapping:
     """Enter a primitive that is linear in its first argument, with the transpose `pull`.
 
     `batch` computes it from `(size, x, *settings)`, where x has the axis of a batch in front;
-    `moves` says that each element of the result is one of x.
+    `moves` says that each element of the result is one of x. A tangent is carried forward by the
+    primitive itself, or by `push`, which tells structural zeros from others.
     """
-    rule = LinearRule(lambda dot, _x, *given: wrapping(dot, *given), pull, True)
+    rule = LinearRule(push or (lambda dot, _x, *given: wrapping(dot, *given)), pull, True)
     slots = ", ".join(f"{{{i}}}" for i in range(1 + settings))
     wrapping = row(
         name,

@@ -1,0 +1,142 @@
+"""Structural zeros among the derivatives that a loop carries from step to step.
+
+A derivative that a loop carries may be a structural zero in all steps, or in none; then nothing is
+carried, or a number. If that differs from step to step, a mask is carried along: one bool, or one
+for each element where elements differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.core.level import to_plain
+from simpleautodiff.core.linear import ZERO
+from simpleautodiff.rules.branches import Masked
+from simpleautodiff.transforms.recorded_call import as_number
+from simpleautodiff.values.functions import shape
+
+
+class Presence(IntEnum):
+    """In which steps, and of which elements, a carried derivative is not a structural zero."""
+
+    NEVER = 0
+    ALWAYS = 1
+    SOMETIMES = 2  # of all elements, or of none
+    PARTLY = 3  # of some elements
+
+
+class Parts(NamedTuple):
+    """Derivatives as numbers, and masks of those of which some are structural zeros."""
+
+    numbers: dict[Any, Any]
+    masks: dict[Any, Any]
+
+
+def split(derivatives: Mapping[Any, Any]) -> Parts:
+    """Return the parts of derivatives; those that are structural zeros have none."""
+    found = {k: x for k, x in derivatives.items() if x is not ZERO}
+    return Parts(
+        {k: x.array if type(x) is Masked else x for k, x in found.items()},
+        {k: x.mask for k, x in found.items() if type(x) is Masked},
+    )
+
+
+def join(parts: Parts) -> dict[Any, Any]:
+    """Return the derivatives that have these parts."""
+    return {
+        k: Masked(x, parts.masks[k]) if k in parts.masks else x for k, x in parts.numbers.items()
+    }
+
+
+class CarriedDerivatives:
+    """The derivatives that a loop carries: how they are in its steps, as far as that is known.
+
+    It begins with those before the first step. `pack` sees how they are after a step, and `extend`
+    then tells whether a step has to be recorded again, as some are in more than one way. Without
+    `masks`, a structural zero that is not one in each step is a number.
+    """
+
+    def __init__(self, first: Mapping[Any, Any], likes: Any, masks: bool = True) -> None:
+        self.likes = likes  # the values that they are derivatives of
+        self.masks = masks
+        self._broadcast: list[tuple[Any, Any]] = []  # masks for elements, and the bools they are
+        self.kinds = {k: self._find_kind(k, x) for k, x in first.items()}
+        self.after: dict[Any, Presence] = {}  # how they are after a step
+        self.first = first
+
+    def before(self) -> Parts:
+        """Return the parts of the derivatives before the first step."""
+        return self._pack(self.first)
+
+    def pack(self, derivatives: Mapping[Any, Any]) -> Parts:
+        """Return the parts of the derivatives after a step."""
+        self.after = {k: self._find_kind(k, derivatives[k]) for k in self.kinds}
+        return self._pack(derivatives)
+
+    def extend(self) -> bool:
+        """Allow for how derivatives are after a step; tell whether that was not known."""
+        known = self.kinds
+        self.kinds = {k: self._both(kind, self.after[k]) for k, kind in known.items()}
+        return self.kinds != known
+
+    def unpack(self, parts: Parts) -> dict[Any, Any]:
+        """Return the derivatives before a step."""
+        self._broadcast = []
+        return {k: self._unpack(k, parts) for k in self.kinds}
+
+    def unpack_last(self, parts: Parts, steps: Any) -> dict[Any, Any]:
+        """Return the derivatives after the last step; of a known number of steps, if it is one."""
+        some = isinstance(steps, int) and steps > 0
+        always = {k for k in self.kinds if some and self.after[k] is Presence.ALWAYS}
+        return {k: parts.numbers[k] if k in always else self._unpack(k, parts) for k in self.kinds}
+
+    def _both(self, one: Presence, other: Presence) -> Presence:
+        if one is other:
+            return one
+        return max(one, other, Presence.SOMETIMES) if self.masks else Presence.ALWAYS
+
+    def _find_kind(self, k: Any, derivative: Any) -> Presence:
+        if derivative is ZERO:
+            return Presence.NEVER
+        if type(derivative) is not Masked or not self.masks:
+            return Presence.ALWAYS
+        whole = not self._shape(k) or self._find_bool(derivative.mask) is not None
+        return Presence.SOMETIMES if whole else Presence.PARTLY
+
+    def _pack(self, derivatives: Mapping[Any, Any]) -> Parts:
+        found = {k: derivatives[k] for k, kind in self.kinds.items() if kind}
+        return Parts(
+            {k: as_number(x, self.likes[k]) for k, x in found.items()},
+            {k: self._mask(k, x) for k, x in found.items() if self.kinds[k] > Presence.ALWAYS},
+        )
+
+    def _mask(self, k: Any, derivative: Any) -> Any:
+        """Return the mask of a derivative in the form in which it is carried."""
+        partly = self.kinds[k] is Presence.PARTLY
+        if type(derivative) is Masked:
+            known = None if partly else self._find_bool(derivative.mask)
+            return derivative.mask if known is None else known
+        present = derivative is not ZERO
+        return np.full(self._shape(k), present) if partly else np.bool_(present)
+
+    def _unpack(self, k: Any, parts: Parts) -> Any:
+        if self.kinds[k] is Presence.NEVER:
+            return ZERO
+        if k not in parts.masks:
+            return parts.numbers[k]
+        mask, full = parts.masks[k], self._shape(k)
+        if self.kinds[k] is Presence.SOMETIMES and full:
+            mask = np.broadcast_to(mask, full)
+            self._broadcast.append((mask, parts.masks[k]))
+        return Masked(parts.numbers[k], mask)
+
+    def _find_bool(self, mask: Any) -> Any:
+        """Return the bool that a mask is for all elements; None if it is none of these."""
+        return next((whole for each, whole in self._broadcast if each is mask), None)
+
+    def _shape(self, k: Any) -> Any:
+        return shape(to_plain(self.likes[k]))
