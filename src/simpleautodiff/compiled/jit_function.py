@@ -327,7 +327,13 @@ class JitFunction:
         if known:
             return None  # another thread has recorded it meanwhile
         path, _, found.loops = make_path(
-            self.f, described, result, self.options, found.loops, found.records_loops
+            self.f,
+            described,
+            result,
+            self.options,
+            found.loops,
+            found.records_loops,
+            assumes=branch is None,
         )
         if branch is None:
             found.root, found.given = path, leaf_paths(described)

@@ -33,18 +33,20 @@ def make_path(
     options: Options,
     loops: LoopsToRecord,
     finds_loops: bool = False,
+    assumes: bool = True,
 ) -> tuple[Path, PlainLoops, LoopsToRecord]:
     """Record the path of a call that had this result; return its loops of Python, too.
 
-    `loops` are recorded by one step each; `finds_loops` says that there may be further ones.
+    `loops` are recorded by one step each; `finds_loops` says that there may be further ones, and
+    `assumes` that derivatives of loops are finite, which the program then checks.
     Without a result, if it is `NOT_RUN`, the function is recorded twice, as a step of a loop may
     depend on more than its arguments. The answer to an earlier call tells the types of results.
     """
     earlier = result if isinstance(result, Answer) else None
-    made, loops = _record_with_loops(f, described, options, loops, finds_loops)
+    made, loops = _record_with_loops(f, described, options, loops, finds_loops, assumes)
     again = None
     if result is NOT_RUN:
-        again = _record_with_loops(f, described, options, loops, finds_loops=False)[0]
+        again = _record_with_loops(f, described, options, loops, False, assumes)[0]
         result = made.estimate()
         check_same(again.outputs, result, name_of(f))
     if earlier:
@@ -74,6 +76,7 @@ def _record_with_loops(
     options: Options,
     loops: LoopsToRecord,
     finds_loops: bool,
+    assumes: bool,
 ) -> tuple[RecordedFunction, LoopsToRecord]:
     """Record a function with some loops by one step; return all the loops that were recorded so.
 
@@ -85,7 +88,8 @@ def _record_with_loops(
     for _ in range(MOST_LOOPS if looking else 0):
         try:
             with loops.replaced():
-                return record_program(f, described, options, loops.stop_in_loop), loops
+                made = record_program(f, described, options, loops.stop_in_loop, assumes)
+                return made, loops
         except LongRecording as long:
             loops = long.loops
         except NotAsLoop as refused:
@@ -95,4 +99,4 @@ def _record_with_loops(
                 raise
             break
     with known.replaced():
-        return record_program(f, described, options), known
+        return record_program(f, described, options, assumes=assumes), known

@@ -62,14 +62,16 @@ def record_program(
     described: CallSignature,
     options: Options,
     on_long: Callable[[Stack], None] | None = None,
+    assumes: bool = False,
 ) -> RecordedFunction:
     """Run a function on symbols instead of its inputs; return the program and its results.
 
     Loops are recorded by one step each; if code branches on their results, the function is recorded
-    again with the numbers of all steps. `on_long` is told the running code of a long recording.
+    again with the numbers of all steps. `on_long` is told the running code of a long recording;
+    `assumes` says that derivatives of loops are finite, which the program then checks.
     """
     run_long = partial(run_long_loop, options=replace(options, tier=None))
-    for estimates in (Estimates(allowed=True), Estimates()):
+    for estimates in (Estimates(allowed=True, assumes=assumes), Estimates(assumes=assumes)):
         with (
             suppress(NumbersNeeded),
             recording_loops(estimates, options.precise, run_long) as loops,

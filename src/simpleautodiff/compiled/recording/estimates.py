@@ -16,10 +16,14 @@ class NumbersNeeded(BaseException):
 
 @dataclass(slots=True)
 class Estimates:
-    """Whether numbers may be estimated, and whether one was."""
+    """Whether numbers may be estimated, and whether one was.
+
+    `assumes` says that a program may assume that its derivatives are finite, and check it.
+    """
 
     allowed: bool = False
     made: bool = False
+    assumes: bool = False
 
     def estimate(self) -> bool:
         """Tell whether numbers may be estimated; if so, note that they are."""

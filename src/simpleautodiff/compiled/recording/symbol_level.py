@@ -203,12 +203,18 @@ class SymbolLevel(OpaqueLevel):
         if self.rows:
             raise not_recorded("a decision that each row makes for itself")
         self.estimates.check()
-        expected = bool(truth.concrete)
+        return self._add_guard(truth, bool(truth.concrete), number)
+
+    def _add_guard(self, truth: Symbol, expected: bool, number: int | None = None) -> bool:
         if truth.place not in self._asked:
             self._asked[truth.place] = expected
             line, stack = self._find_decision()
             self.guards.append(Guard(truth.place, expected, line, number, stack))
         return expected
+
+    def assume(self, truth: Symbol) -> bool:
+        """Let the code branch on a bool; if its number is estimated, as if it were true."""
+        return self._add_guard(truth, True) if self.estimates.made else self.guard(truth)
 
     def _find_decision(self) -> tuple[str, Stack]:
         """Return the line at which the code decides, as text, and the functions that led to it."""
