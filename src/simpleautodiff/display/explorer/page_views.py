@@ -14,6 +14,7 @@ from simpleautodiff.display.figures.layout.layered_layout import lay_out
 from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
 from simpleautodiff.display.folding.fold import Box, Folded, describe_amount, fold
 from simpleautodiff.program.program import Program
+from simpleautodiff.program.watched_work import go_through
 
 MOST_DRAWN = 60  # more boxes than this cannot be read on a screen
 FIRST_VIEW_SIZES = (32, 24, 16, 12, 8)  # boxes of the first view: as many as can be read
@@ -98,7 +99,7 @@ class Views:
         boxes += dict.fromkeys(opened)
         number = {box: i for i, box in enumerate(boxes)}
         place = {key: i for i, key in enumerate(self.found)}
-        views = [self._view(key, number, place) for key in self.found]
+        views = [self._view(key, number, place) for key in go_through(list(self.found), "views")]
         return {
             "box": [2 * HALF[0], 2 * HALF[1]],
             "turn": TURN,
