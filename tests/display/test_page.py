@@ -104,6 +104,23 @@ def test_boxes_carry_the_name_of_their_function(tab, tmp_path):
     assert tab.text_content("g.fold .amount") == "loop ×5,000"
 
 
+def alternating(x, w):
+    total = 0.0
+    for i in range(3):
+        if x[i] > 0:
+            total = total + w * x[i] ** 2
+        else:
+            total = total - x[i]
+    return total + np.sum(np.sin(x))
+
+
+def test_lines_of_the_function_that_is_explored_carry_the_variable_they_assign(tab, tmp_path):
+    open_page(tab, tmp_path, alternating, np.array([1.0, -2.0, 3.0]), 0.5)
+    titles = tab.eval_on_selector_all("g.fold .title", "all => all.map(t => t.textContent)")
+    assert titles[:-1] == ["total", "total"]
+    assert titles[-1].startswith("return")
+
+
 # --- found ------------------------------------------------------------------------------------
 
 

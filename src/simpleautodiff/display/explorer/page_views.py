@@ -174,19 +174,26 @@ def _box(program: Program, box: Box, start: int) -> dict[str, Any]:
         return record
     return record | {
         "title": box.title,
-        "name": _function_of(program, box),
+        "name": _name_box(program, box),
         "kind": box.kind,
         "amount": describe_amount(box),
         "times": box.times,
     }
 
 
-def _function_of(program: Program, box: Box) -> str:
-    """Return the name of the innermost function that all steps of a box belong to, if known."""
+def _name_box(program: Program, box: Box) -> str:
+    """Return what a box is called: the innermost function that all of its steps belong to.
+
+    A line of the function that is explored is called by the variable that it assigns. Empty if
+    nothing is known.
+    """
     first, last = (program.calls.get(box.nodes[i], ()) for i in (0, -1))
     shared = [a.function for a, b in zip(first, last, strict=False) if a == b]
-    name = shared[-1] if shared and box.kind != "inputs" else ""
-    return "" if name.startswith("<") else name
+    if box.kind == "inputs" or not shared:
+        return ""
+    if box.kind == "line" and len(shared) == 1:
+        return program.variables.get(box.nodes[-1], "")
+    return "" if shared[-1].startswith("<") else shared[-1]
 
 
 def _place_boxes(folded: Folded, number: dict[Box, int], thorough: bool) -> dict[str, Any]:
