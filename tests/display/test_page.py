@@ -666,6 +666,29 @@ def test_a_minus_is_one_in_the_result_and_in_the_heading(tab, tmp_path):
     assert "1e−120" in tab.locator("h1").text_content()
 
 
+SEEN = """() => {
+    const walk = document.createTreeWalker(document.querySelector("#explorer"), 4);
+    const found = [...document.querySelectorAll("#explorer [title]")].map((e) => e.title);
+    while (walk.nextNode()) {
+        const part = walk.currentNode.parentElement;
+        if (part.checkVisibility() && !part.closest("code, pre, .code")) found.push(walk.currentNode.data);
+    }
+    return found;
+}"""
+
+
+@pytest.mark.parametrize("node", ["w", "v5", "v6", "total"])
+def test_every_number_that_is_seen_has_a_minus_and_no_hyphen(tab, tmp_path, node):
+    open_page(tab, tmp_path, alternating, np.array([1.0, -2.0, 3.0]), -0.5)
+    for name in PHASES:
+        phase(tab, name)
+        tab.keyboard.press("End")
+        tab.locator("g.node", has_text=node).first.hover()
+        seen = tab.evaluate(SEEN)
+        assert any("−" in text for text in seen) or name == "order"
+        assert [text for text in seen if re.search(r"-[\d.]", text)] == []
+
+
 def test_a_long_heading_scrolls_and_the_page_does_not(tab, tmp_path):
     tab.set_viewport_size({"width": 360, "height": 740})
     numbers = map(float, range(1, 10))
