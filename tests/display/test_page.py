@@ -13,6 +13,7 @@ from browsing import PHASES, formula, open_page, phase, position, text_sizes
 from simpleautodiff.display.explorer import server
 from simpleautodiff.display.explorer.page import describe
 from simpleautodiff.display.explorer.page_data import make_document
+from simpleautodiff.display.explorer.page_views import _name_box
 
 pytestmark = pytest.mark.browser
 SIZES = [(360, 740), (768, 1024), (1280, 800), (1920, 1080)]
@@ -112,6 +113,19 @@ def alternating(x, w):
         else:
             total = total - x[i]
     return total + np.sum(np.sin(x))
+
+
+def chain(w1, w2, w3):
+    def link(w, x):
+        return ad.tanh(w * x + 1)
+
+    return link(w1, link(w2, link(w3, 0.5))) - 1
+
+
+def test_a_loop_of_calls_carries_the_name_of_the_function_that_is_called(tmp_path):
+    program = ad.trace(chain, 0.5, -0.3, 0.8)
+    for folded in (ad.fold(program, by="call"), ad.fold(program, by="loop")):
+        assert {_name_box(program, box) for box in folded.boxes if not box.single} == {"link"}
 
 
 def test_lines_of_the_function_that_is_explored_carry_the_variable_they_assign(tab, tmp_path):

@@ -365,12 +365,9 @@ class Statements:
 
     def latex(self) -> str:
         """Return the statements as aligned equations."""
-        rows = [
-            rf"  {variable_latex(s.variable)} &= {s.latex} \\"
-            for s in self.statements
-            if s.variable
-        ]
-        return "\n".join([r"\begin{align*}", *rows, r"\end{align*}"])
+        written = [s for s in self.statements if s.variable]
+        rows = [f"  {variable_latex(s.variable)} &= {s.latex}" for s in written]
+        return "\n".join([r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"])
 
 
 def _as_array(answer: Any) -> Any:

@@ -184,10 +184,11 @@ def _box(program: Program, box: Box, start: int) -> dict[str, Any]:
 def _name_box(program: Program, box: Box) -> str:
     """Return what a box is called: the innermost function that all of its steps belong to.
 
-    A line of the function that is explored is called by the variable that it assigns. Empty if
-    nothing is known.
+    For a loop these are the steps of one pass. A line of the function that is explored is called
+    by the variable that it assigns. Empty if nothing is known.
     """
-    first, last = (program.calls.get(box.nodes[i], ()) for i in (0, -1))
+    body = box.parts[0] if box.kind == "loop" else box
+    first, last = (program.calls.get(body.nodes[i], ()) for i in (0, -1))
     shared = [a.function for a, b in zip(first, last, strict=False) if a == b]
     if box.kind == "inputs" or not shared:
         return ""
