@@ -33,8 +33,14 @@ def test_help_is_a_command(capsys):
 
 @pytest.mark.parametrize(
     ("word", "command"),
-    [("figure", "graph"), ("plot", "graph"), ("compare", "check"), ("derivative", "grad")]
-    + [("jacobian", "grad"), ("hessian", "grad --order 2")],
+    [
+        ("figure", "graph"),
+        ("plot", "graph"),
+        ("compare", "check"),
+        ("derivative", "grad"),
+        ("jacobian", "grad"),
+        ("hessian", "grad --order 2"),
+    ],
 )
 def test_a_word_that_is_no_command_is_answered_by_the_one_it_means(word, command, capsys):
     for arguments in ([word, "x**2", "x=2"], ["help", word]):

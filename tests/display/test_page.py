@@ -108,10 +108,10 @@ def test_boxes_carry_the_name_of_their_function(tab, tmp_path):
 def alternating(x, w):
     total = 0.0
     for i in range(3):
-        if x[i] > 0:
-            total = total + w * x[i] ** 2
-        else:
+        if x[i] < 0:
             total = total - x[i]
+            continue
+        total = total + w * x[i] ** 2
     return total + np.sum(np.sin(x))
 
 
@@ -685,7 +685,8 @@ SEEN = """() => {
     const found = [...document.querySelectorAll("#explorer [title]")].map((e) => e.title);
     while (walk.nextNode()) {
         const part = walk.currentNode.parentElement;
-        if (part.checkVisibility() && !part.closest("code, pre, .code")) found.push(walk.currentNode.data);
+        if (!part.checkVisibility() || part.closest("code, pre, .code")) continue;
+        found.push(walk.currentNode.data);
     }
     return found;
 }"""

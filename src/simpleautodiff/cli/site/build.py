@@ -138,7 +138,9 @@ def _page(size: int, counted: int) -> dict[str, str]:
     script = (
         f'(() => {{\n"use strict";\n{read_scripts()}\n{{\n{_asset("playground.js")}}}\n}})();\n'
     )
-    examples = [example | {"answer": answer(example)} for example in go_through(read_examples(), "examples")]
+    examples = [
+        example | {"answer": answer(example)} for example in go_through(read_examples(), "examples")
+    ]
     site = {"version": __version__, "download": _megabytes(size), "bytes": counted}
     return {
         "index.html": _asset("index.html"),
