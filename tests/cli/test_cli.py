@@ -236,6 +236,22 @@ def test_results_in_a_dictionary_keep_their_names(several, capsys):
     assert capsys.readouterr().out.endswith(", nan]}\n")  # log(-1) has no derivative
 
 
+def test_a_check_names_the_derivatives_of_all_results(several, capsys):
+    text = out(capsys, "check", f"{several}:array", "x=3", "y=2")
+    assert re.findall("∂.*", text) == ["∂z[0]/∂x", "∂z[1]/∂x", "∂z[0]/∂y", "∂z[1]/∂y"]
+    numbers = re.findall(r"forward +(\S+)", text)
+    assert numbers == ["2", "1", "3", "1"]
+    by_element = out(capsys, "check", "x*x", "x=[1, 2]", "--order", "2")
+    assert re.findall("∂.*", by_element)[:2] == ["∂²y[0]/∂x[0]²", "∂²y[1]/∂x[0]²"]
+    many = out(capsys, "check", "x*x", f"x={list(range(1, 13))}")
+    assert many.startswith("direction 1\n")
+
+
+def test_an_exercise_about_arrays_says_what_to_give(several, capsys):
+    assert main(["exercise", f"{several}:array", "x=3", "y=2"]) == 2
+    assert "a function that makes no arrays" in capsys.readouterr().err
+
+
 def test_the_source_of_several_results_is_that_of_their_jacobian(several, capsys):
     space = {}
     exec(out(capsys, "source", f"{several}:array", "x=3", "y=2"), space)

@@ -18,6 +18,7 @@ from simpleautodiff.cli.derivatives import (
     derive_problem,
     mark_undefined,
     write_label,
+    write_labels,
 )
 from simpleautodiff.cli.function_list import list_functions
 from simpleautodiff.cli.json_answers import to_plain, write_json
@@ -124,11 +125,12 @@ def _check(options: argparse.Namespace) -> None:
         agreed = [asdict(check) for check in checks]
         _write(options, _json(problem, order=options.order, checks=agreed, verdict=verdict))
         return
+    labels = write_labels(problem, options.order)
+    if len(labels) != len(checks):  # of many numbers, random directions and sums are checked
+        labels = [f"direction {number}" for number in range(1, len(checks) + 1)]
     lines = []
-    for number, check in enumerate(checks, 1):
-        single = len(checks) == len(problem.names)
-        names = (problem.names[number - 1],) * options.order if single else ()
-        lines.append(write_label(problem, names) if single else f"number {number}")
+    for label, check in zip(labels, checks, strict=True):
+        lines.append(label)
         between = f" ± {check.error:.1g}" if check.error else ""
         lines.append(f"  forward       {_digits(check.forward)}")
         lines.append(f"  reverse       {_digits(check.reverse)}")

@@ -11,7 +11,7 @@ import numpy as np
 from simpleautodiff.cli.problem import Problem
 from simpleautodiff.transforms.grad import derivative, grad
 from simpleautodiff.transforms.jacobian import jacfwd, jacobian, jacrev
-from simpleautodiff.values.pytree import flatten
+from simpleautodiff.values.pytree import flatten, paths
 
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -74,6 +74,34 @@ def write_label(problem: Problem, names: Sequence[str]) -> str:
     """
     below = "".join(f"∂{name}{_superscript(times)}" for name, times in Counter(names).items())
     return f"∂{_superscript(len(names))}{problem.y}/{below}"
+
+
+def write_labels(problem: Problem, order: int) -> list[str]:
+    """Write the names of the derivatives of each number of the results by each number of the point.
+
+    Examples
+    --------
+    >>> from simpleautodiff.cli.problem import read_problem
+    >>> write_labels(read_problem("x*x", ["x=[1, 2]"]), 2)[:2]
+    ['∂²y[0]/∂x[0]²', '∂²y[1]/∂x[0]²']
+    """
+    inputs = [
+        label
+        for name, value in zip(problem.names, problem.values, strict=True)
+        for label in _name_elements(value, name)
+    ]
+    results = _name_elements(problem.function(*problem.values), problem.y)
+    times = _superscript(order)
+    return [f"∂{times}{result}/∂{name}{times}" for name in inputs for result in results]
+
+
+def _name_elements(tree: Any, name: str) -> list[str]:
+    leaves = zip(paths(tree, name), flatten(tree)[0], strict=True)
+    return [
+        f"{path}{list(index) or ''}"
+        for path, leaf in leaves
+        for index in np.ndindex(np.shape(leaf))
+    ]
 
 
 def choose_derivative(problem: Problem) -> Callable[..., Any]:
