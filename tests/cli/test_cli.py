@@ -196,6 +196,78 @@ def test_arrays_go_to_functions_in_files(model, capsys):
         assert json.loads(second) == [[2, 0], [0, 2]]
 
 
+SEVERAL_RESULTS = """
+import numpy as np
+from simpleautodiff import log
+
+def array(x, y):
+    return np.array([x * y, x + y])
+
+def listed(x, y):
+    return [x * y, x + y]
+
+def named(x, y):
+    return {"a": x * y, "b": np.array([x, log(y)])}
+"""
+
+
+@pytest.fixture
+def several(tmp_path):
+    (tmp_path / "several.py").write_text(SEVERAL_RESULTS)
+    return str(tmp_path / "several.py")
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("name", ["array", "listed"])
+def test_grad_gives_the_derivatives_of_all_results(several, capsys, name, mode):
+    text = out(capsys, "grad", f"{several}:{name}", "x=3", "y=2", "--mode", mode)
+    assert text == "∂z/∂x = [2, 1]\n∂z/∂y = [3, 1]\n"
+    second = ("grad", f"{several}:{name}", "x=3", "y=2", "--order", "2", "--mode", mode)
+    assert out(capsys, *second).splitlines()[1] == "∂²z/∂x∂y = [1, 0]"
+
+
+def test_results_in_a_dictionary_keep_their_names(several, capsys):
+    command = ("grad", f"{several}:named", "x=3", "y=4", "--wrt", "y")
+    assert out(capsys, *command) == "{a: 3, b: [0, 0.25]}\n"
+    found = json.loads(out(capsys, *command, "--format", "json"))
+    assert found["derivatives"] == {"y": {"a": 3.0, "b": [0.0, 0.25]}}
+    outside = ("grad", f"{several}:named", "x=3", "y=-1", "--wrt", "y")
+    assert main(outside) == 0
+    assert capsys.readouterr().out.endswith(", nan]}\n")  # log(-1) has no derivative
+
+
+def test_a_check_names_the_derivatives_of_all_results(several, capsys):
+    text = out(capsys, "check", f"{several}:array", "x=3", "y=2")
+    assert re.findall("∂.*", text) == ["∂z[0]/∂x", "∂z[1]/∂x", "∂z[0]/∂y", "∂z[1]/∂y"]
+    numbers = re.findall(r"forward +(\S+)", text)
+    assert numbers == ["2", "1", "3", "1"]
+    by_element = out(capsys, "check", "x*x", "x=[1, 2]", "--order", "2")
+    assert re.findall("∂.*", by_element)[:2] == ["∂²y[0]/∂x[0]²", "∂²y[1]/∂x[0]²"]
+    many = out(capsys, "check", "x*x", f"x={list(range(1, 13))}")
+    assert many.startswith("direction 1\n")
+
+
+def test_an_exercise_about_arrays_says_what_to_give(several, capsys):
+    assert main(["exercise", f"{several}:array", "x=3", "y=2"]) == 2
+    assert "a function that makes no arrays" in capsys.readouterr().err
+
+
+def test_the_source_of_several_results_is_that_of_their_jacobian(several, capsys):
+    space = {}
+    exec(out(capsys, "source", f"{several}:array", "x=3", "y=2"), space)
+    by_x, by_y = space["jacobian_of_array"](5.0, 7.0)
+    assert (by_x.tolist(), by_y.tolist()) == ([7, 1], [5, 1])
+
+
+@pytest.mark.parametrize("command", ["explain", "table", "graph"])
+@pytest.mark.parametrize("name", ["array", "listed"])
+def test_derivatives_of_several_results_are_shown_as_functions(several, capsys, command, name):
+    main([command, f"{several}:{name}", "x=3", "y=2", "--order", "2", "--wrt", "y"])
+    written = capsys.readouterr()
+    assert not written.err
+    assert "3" in written.out  # ∂(x y)/∂y
+
+
 @pytest.mark.parametrize(
     ("target", "code", "message"),
     [
@@ -363,7 +435,7 @@ def test_bad_input_gives_one_message_and_exit_code_2(arguments, message, capsys)
         (["grad", "x", "x=1", "--format", "svg"], "invalid choice: 'svg'"),
         (
             ["graph", "x", "x=1", "--output", "none/a.jpg"],
-            "a.jpg; the name of its file ends in .txt, .svg",
+            "a.jpg; the name of its file ends in .txt, .svg, .tex, .html, .pdf, .png\n",
         ),
         (
             ["grad", "x", "x=1", "--output", "none/a.svg"],

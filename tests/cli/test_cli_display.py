@@ -94,7 +94,7 @@ def test_explore_opens_at_a_formula(capsys, monkeypatch):
 
     monkeypatch.setattr(server.Server, "serve_forever", stop)
     text = out(capsys, "explore", "x*y + 1", "x=2", "y=-0.5")
-    assert text.split()[4].endswith("/#formula=x*y%20%2B%201&at=x=2.0,y=-0.5")
+    assert text.split()[4].endswith("/#formula=x*y%20%2B%201&at=x=2,y=-0.5")
 
 
 def test_explore_of_a_file_says_what_to_write(capsys, tmp_path):

@@ -33,7 +33,14 @@ def test_help_is_a_command(capsys):
 
 @pytest.mark.parametrize(
     ("word", "command"),
-    [("figure", "graph"), ("plot", "graph"), ("compare", "check"), ("derivative", "grad")],
+    [
+        ("figure", "graph"),
+        ("plot", "graph"),
+        ("compare", "check"),
+        ("derivative", "grad"),
+        ("jacobian", "grad"),
+        ("hessian", "grad --order 2"),
+    ],
 )
 def test_a_word_that_is_no_command_is_answered_by_the_one_it_means(word, command, capsys):
     for arguments in ([word, "x**2", "x=2"], ["help", word]):
@@ -67,17 +74,17 @@ def test_functions_lists_what_can_be_written(capsys):
         assert parse(f"{name}({letters})")[1] == letters.split(", ")
     assert main(["functions", "asin"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.endswith("-1 ≤ x ≤ 1; also arcsin")
+    assert line.endswith("−1 ≤ x ≤ 1; also arcsin")
     assert main(["functions", "nothing like it"]) == 2
 
 
 @pytest.mark.parametrize(
     ("name", "line"),
     [  # the order of the arguments is SciPy's
-        ("atan2", "atan2(y, x)   the angle of (x, y) turns by (x dy - y dx)/(x² + y²)"),
-        ("gammainc", "gammainc(a, x)   it is the integral of t^(a-1) exp(-t)/Γ(a) from 0 to x"),
+        ("atan2", "atan2(y, x)   the angle of (x, y) turns by (x dy − y dx)/(x² + y²)"),
+        ("gammainc", "gammainc(a, x)   it is the integral of t^(a−1) exp(−t)/Γ(a) from 0 to x"),
         ("betaincinv", "betaincinv(a, b, p)   from I(a, b, v) = p follows dv"),
-        ("binom", "binom(n, k)   the binomial coefficient is Γ(n + 1)/(Γ(k + 1) Γ(n - k + 1))"),
+        ("binom", "binom(n, k)   the binomial coefficient is Γ(n + 1)/(Γ(k + 1) Γ(n − k + 1))"),
     ],
 )
 def test_functions_have_the_letters_of_what_is_said_about_them(name, line, capsys):

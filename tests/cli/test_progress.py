@@ -1,6 +1,8 @@
 """The progress bar: what is going on, how many rows of how many, and what is not known."""
 
+import inspect
 import io
+import os
 import re
 import sys
 import time
@@ -9,24 +11,32 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.cli import progress as bars, rendering
+from simpleautodiff.cli.main import main
 from simpleautodiff.cli.problem import read_problem
-from simpleautodiff.cli.progress import Progress, Share
-from simpleautodiff.display.tables.watched_rows import watch_rows
+from simpleautodiff.cli.progress import Progress, Share, watch_progress
+from simpleautodiff.cli.site import build
+from simpleautodiff.display.figures.paper_gallery import gallery
+from simpleautodiff.program.watched_work import go_through, watch_work
 
 FORMULA = "log(x1) + x1*x2 - sin(x2)", ["x1=2", "x2=5"]
 
 
-def watched(table, format="text"):
-    """Return what a watcher sees while a table is made and written: words, and their totals."""
+def watch(work):
+    """Return what a watcher sees of some work: words, and their totals."""
     seen = []
 
     def note(items, what):
         seen.append((what, len(items)))
         return items
 
-    with watch_rows(note):
-        table().to(format)
+    with watch_work(note):
+        work()
     return seen
+
+
+def watched(table, format="text"):
+    """Return what a watcher sees while a table is made and written."""
+    return watch(lambda: table().to(format))
 
 
 def test_a_share_is_a_count_a_percentage_and_a_bar():
@@ -57,7 +67,7 @@ def test_every_format_tells_how_many_rows_it_writes(format):
 
 def test_nothing_is_changed_by_watching():
     program = ad.trace(lambda x: ad.sin(x) * x, 2.0)
-    with watch_rows(Progress("table").go_through):
+    with watch_work(Progress("table").go_through):
         seen = program.adjoints().to("html")
     assert seen == program.adjoints().to("html")
 
@@ -73,7 +83,7 @@ def test_an_explanation_says_which_part_of_how_many_it_is_at(format, mode, total
             lines.append(progress.line(0.0))
             yield item
 
-    with watch_rows(follow):
+    with watch_work(follow):
         rendering.explanation(shown, format, progress.step)
     places = [re.match(r"explaining (\d)/(\d): (\w+)", line).groups() for line in lines]
     assert places == sorted(places, key=lambda place: place[0])
@@ -95,6 +105,105 @@ def test_operations_are_counted_also_after_the_function_has_run():
 
     ad.trace(progress.watch(f), 2.0)
     assert progress.line(3.0) == "recording  10 operations  3 s"
+
+
+def loop(x):
+    for _ in range(100):
+        x = ad.sin(x) * 1.5
+    return x
+
+
+@pytest.mark.parametrize("show", ["values", "adjoints"])
+def test_a_drawing_tells_how_much_is_folded(show):
+    program = ad.trace(loop, 0.5)
+    assert watch(lambda: ad.figure(program, show).svg()) == [("folding", 200)]
+
+
+def test_a_program_is_folded_once_for_all_tables_and_figures():
+    program = ad.trace(loop, 0.5)
+    shown = [program.values, program.tangents, program.adjoints, program.figure]
+    seen = watch(lambda: [show() for show in shown] + [ad.explore(program, path=os.devnull)])
+    assert [what for what, _ in seen].count("folding") == 1
+
+
+def test_a_renamed_program_is_folded_anew():
+    program = ad.trace(loop, 0.5)
+    other = program.renamed({node: f"u{i}" for i, node in enumerate(program.nodes)})
+    names = [ad.fold(one).name(ad.fold(one).boxes[1]) for one in (program, other)]
+    assert names == ["loop@v1", "loop@u1"]
+
+
+def test_recording_tells_how_many_steps_are_numbered():
+    assert watch(lambda: ad.trace(loop, 0.5)) == [("numbering", 201)]
+
+
+def test_source_code_tells_how_many_steps_and_changes_it_writes():
+    seen = watch(lambda: ad.source(ad.grad(loop), 0.5))
+    assert seen == [("values", 200), ("sweep", 201)]  # the seed, and one for each step
+
+
+def test_a_page_tells_how_many_steps_and_accumulations_it_has(tmp_path):
+    seen = dict(watch(lambda: ad.explore(loop, 0.5, path=tmp_path / "page.html")))
+    assert seen["steps"] == 201
+    assert seen["reverse sweep"] == 200
+    assert seen["views"] > 1
+
+
+def test_a_check_tells_how_many_derivatives_it_compares():
+    seen = watch(lambda: ad.check_grad(lambda x, y: [x * y, x + y, ad.sin(x)], 2.0, 3.0))
+    assert ("derivatives", 2 * 3) in seen  # inputs × results
+
+
+def test_the_paper_tells_how_many_figures_and_listings_it_has(tmp_path):
+    seen = watch(lambda: gallery(tmp_path))
+    construction = len(list(tmp_path.glob("figure-construction-*.svg")))
+    assert ("figures", 6 + 1 + construction) in seen
+    assert ("listings", 4) in seen
+
+
+def test_the_site_tells_how_much_it_compresses_and_how_many_examples_it_runs():
+    seen = watch(lambda: build._zip([("a", b"1"), ("b", b"2")]))
+    assert seen == [("compressing", 2)]
+    assert ("examples", len(build.read_examples())) in watch(lambda: build._page(1, 1))
+
+
+def test_of_parts_inside_of_parts_the_outermost_is_shown():
+    lines = []
+    with watch_progress("the site") as progress:
+        for _ in go_through(range(4), "examples"):
+            for _ in go_through(range(7), "values"):
+                pass
+            lines.append(progress.line(1.0))
+    assert [line.split()[-3] for line in lines] == ["0%", "25%", "50%", "75%"]
+    assert all(line.startswith("the site: examples") for line in lines)
+
+
+COMMANDS = [
+    ("graph", "folding"),
+    ("source", "values"),
+    ("check", "derivatives"),
+    ("table", "folding"),
+    ("explain", "folding"),
+    ("explore --output page.html", "views"),
+]
+
+
+@pytest.mark.parametrize(("command", "part"), COMMANDS)
+def test_every_command_that_may_take_long_shows_its_share(command, part, tmp_path, monkeypatch):
+    seen = []
+
+    def note(self, items, what):
+        seen.append(what)
+        return items
+
+    monkeypatch.setattr(Progress, "go_through", note)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.py").write_text(inspect.getsource(loop).replace("ad.sin", "sin"))
+    text = (tmp_path / "model.py").read_text()
+    (tmp_path / "model.py").write_text(f"from simpleautodiff import sin\n\n{text}")
+    name, *rest = command.split()
+    assert main([name, "model.py:loop", "x=0.5", *rest]) == 0
+    assert part in seen
 
 
 class Terminal(io.StringIO):

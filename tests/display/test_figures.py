@@ -704,6 +704,13 @@ def test_a_figure_says_where_a_nan_arises_and_that_it_has_no_derivative():
     assert "nan" not in figure(ad.trace(lambda x: ad.sqrt(x), 1.0)).text()
 
 
+def test_a_list_of_arrows_has_the_minus_signs_of_the_drawing():
+    drawing = figure(ad.trace(lambda x, y: x - ad.sin(y), -2.0, -1.0), "values")
+    listed = drawing.text(width=10)
+    assert "v2 = x − v1 = −2 − (−0.841) = −1.159" in listed
+    assert "-" not in listed
+
+
 def test_a_list_of_arrows_has_shapes_as_numpy_writes_them():
     program = ad.trace(lambda A, x: np.sum(A @ x), np.ones((2, 3)), np.ones(3))
     assert figure(program, "plain").text(width=10).splitlines() == [

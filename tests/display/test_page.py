@@ -13,6 +13,7 @@ from browsing import PHASES, formula, open_page, phase, position, text_sizes
 from simpleautodiff.display.explorer import server
 from simpleautodiff.display.explorer.page import describe
 from simpleautodiff.display.explorer.page_data import make_document
+from simpleautodiff.display.explorer.page_views import _name_box
 
 pytestmark = pytest.mark.browser
 SIZES = [(360, 740), (768, 1024), (1280, 800), (1920, 1080)]
@@ -102,6 +103,36 @@ def test_boxes_carry_the_name_of_their_function(tab, tmp_path):
     open_page(tab, tmp_path, newton, 2.0)
     assert tab.text_content("g.fold .title") == "newton"
     assert tab.text_content("g.fold .amount") == "loop ×5,000"
+
+
+def alternating(x, w):
+    total = 0.0
+    for i in range(3):
+        if x[i] < 0:
+            total = total - x[i]
+            continue
+        total = total + w * x[i] ** 2
+    return total + np.sum(np.sin(x))
+
+
+def chain(w1, w2, w3):
+    def link(w, x):
+        return ad.tanh(w * x + 1)
+
+    return link(w1, link(w2, link(w3, 0.5))) - 1
+
+
+def test_a_loop_of_calls_carries_the_name_of_the_function_that_is_called(tmp_path):
+    program = ad.trace(chain, 0.5, -0.3, 0.8)
+    for folded in (ad.fold(program, by="call"), ad.fold(program, by="loop")):
+        assert {_name_box(program, box) for box in folded.boxes if not box.single} == {"link"}
+
+
+def test_lines_of_the_function_that_is_explored_carry_the_variable_they_assign(tab, tmp_path):
+    open_page(tab, tmp_path, alternating, np.array([1.0, -2.0, 3.0]), 0.5)
+    titles = tab.eval_on_selector_all("g.fold .title", "all => all.map(t => t.textContent)")
+    assert titles[:-1] == ["total", "total"]
+    assert titles[-1].startswith("return")
 
 
 # --- found ------------------------------------------------------------------------------------
@@ -647,6 +678,30 @@ def test_a_minus_is_one_in_the_result_and_in_the_heading(tab, tmp_path):
     tab.keyboard.press("End")
     assert tab.inner_text(".outcome").endswith("= −1")
     assert "1e−120" in tab.locator("h1").text_content()
+
+
+SEEN = """() => {
+    const walk = document.createTreeWalker(document.querySelector("#explorer"), 4);
+    const found = [...document.querySelectorAll("#explorer [title]")].map((e) => e.title);
+    while (walk.nextNode()) {
+        const part = walk.currentNode.parentElement;
+        if (!part.checkVisibility() || part.closest("code, pre, .code")) continue;
+        found.push(walk.currentNode.data);
+    }
+    return found;
+}"""
+
+
+@pytest.mark.parametrize("node", ["w", "v5", "v6", "total"])
+def test_every_number_that_is_seen_has_a_minus_and_no_hyphen(tab, tmp_path, node):
+    open_page(tab, tmp_path, alternating, np.array([1.0, -2.0, 3.0]), -0.5)
+    for name in PHASES:
+        phase(tab, name)
+        tab.keyboard.press("End")
+        tab.locator("g.node", has_text=node).first.hover()
+        seen = tab.evaluate(SEEN)
+        assert any("−" in text for text in seen) or name == "order"
+        assert [text for text in seen if re.search(r"-[\d.]", text)] == []
 
 
 def test_a_long_heading_scrolls_and_the_page_does_not(tab, tmp_path):

@@ -166,7 +166,7 @@ def test_a_constant_exponent_gets_the_power_rule():
     t = ad.trace(lambda x: x**2, 3.0)
     told = t.explain("v1").splitlines()[0]
     rule = (
-        "the power rule, for a constant exponent n: the derivative of x^n is n x^(n-1); here n is 2"
+        "the power rule, for a constant exponent n: the derivative of x^n is n x^(n−1); here n is 2"
     )
     assert told == f"v1 = x^2 = 9: {rule}."
     t = ad.trace(lambda x: 2.0**x, 3.0)
@@ -178,7 +178,7 @@ class TestLetters:
 
     def test_numbers(self):
         t = ad.trace(named_y, 2.0, 3.0)
-        assert "derivative of a^n is n a^(n-1); here a is v1 and n is 2.\n" in t.explain("v2")
+        assert "derivative of a^n is n a^(n−1); here a is v1 and n is 2.\n" in t.explain("v2")
         assert "are 1/b and −v3/b; here a is v2 and b is z.\n" in t.explain("v3")
         assert "here" not in t.explain("v1")
 

@@ -237,7 +237,7 @@ def test_the_page_of_a_class_has_heads_and_a_count(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("typed", "shown"), [("0.3", "0.3"), ("1/3", "1/3"), ("-2.5", "-2.5"), ("pi", "3.142")]
+    ("typed", "shown"), [("0.3", "0.3"), ("1/3", "1/3"), ("-2.5", "−2.5"), ("pi", "3.142")]
 )
 def test_numbers_on_the_command_line_are_shown_as_typed(typed, shown, capsys):
     from simpleautodiff.cli import main

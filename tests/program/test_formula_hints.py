@@ -1,11 +1,13 @@
 """What to write instead: by meaning, and true."""
 
 import mpmath
+import numpy as np
 import pytest
 
+import simpleautodiff as ad
 from simpleautodiff.errors import FormulaError
 from simpleautodiff.program.formula import FORMULA_FUNCTIONS, parse
-from simpleautodiff.program.formula_hints import MEANINGS
+from simpleautodiff.program.formula_hints import MEANINGS, OF_ARRAYS
 
 MEANT = {
     **{name: mpmath.cot for name in ("cot", "ctg", "cotan", "cotg")},
@@ -53,7 +55,14 @@ def test_what_is_proposed_means_the_same(name):
         ("cot(x)", "write 1/tan(x)"),
         ("1 + Sec(x)", "write 1/cos(x)"),
         ("loog(x)", "did you mean log?"),
-        ("range(x)", "no function 'range'; Python's functions can be used in a function of a file"),
+        ("range(x)", "no function 'range'; Python's functions can be used in a function in a file"),
+        ("sum(x)", "write x + y; for arrays, np.sum(x) in a function in a file, model.py:f"),
+        ("mean(x)", "for arrays, np.mean(x) in a function in a file, model.py:f"),
+        ("dot(x, y)", "for arrays, np.dot(x, y) in a function in a file, model.py:f"),
+        ("norm(x)", "write hypot(x, y); for arrays, np.linalg.norm(x) in a function in a file"),
+        ("x @ y", "operators of a formula are + - * / // % **; a function in a file, model.py:f"),
+        ("~x", "signs of a formula are + and -; a function in a file, model.py:f"),
+        ("x[0]", "no square brackets; a function in a file, model.py:f, may have them"),
         ("log(x, 2)", "write log(x)/log(b)"),
         ("lambda x: x**2 + 1", "write x**2 + 1"),
         ("f = lambda x: x*x; f", "write x*x"),
@@ -63,6 +72,18 @@ def test_a_refusal_says_what_to_write(text, instead):
     with pytest.raises(FormulaError) as error:
         parse(text)
     assert instead in str(error.value)
+
+
+@pytest.mark.parametrize("call", OF_ARRAYS.values())
+def test_what_is_proposed_for_arrays_can_be_differentiated_or_is_a_count(call):
+    f = eval(f"lambda x, y: {call}", {"np": np})
+    x, step = np.array([1.0, 2.0]), np.array([1e-6, 0.0])
+    if call.startswith("np."):
+        slopes = ad.jacfwd(f)(x, x + 1)
+        differences = (np.ravel(f(x + step, x + 1)) - np.ravel(f(x - step, x + 1))) / 2e-6
+        assert np.reshape(slopes, (-1, 2))[:, 0] == pytest.approx(differences, abs=1e-8)
+    else:
+        assert f(x, x) == 2
 
 
 @pytest.mark.parametrize(("one", "other"), [("ln", "log"), ("arcsin", "asin"), ("tg", "tan")])

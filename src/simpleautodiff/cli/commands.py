@@ -18,16 +18,16 @@ from simpleautodiff.cli.derivatives import (
     derive_problem,
     mark_undefined,
     write_label,
+    write_labels,
 )
 from simpleautodiff.cli.function_list import list_functions
 from simpleautodiff.cli.json_answers import to_plain, write_json
 from simpleautodiff.cli.options import COMMANDS, make_parser
 from simpleautodiff.cli.problem import Problem, read_problem
-from simpleautodiff.cli.progress import Progress, show_progress
+from simpleautodiff.cli.progress import Progress, show_progress, watch_progress
 from simpleautodiff.cli.site.build import write_site
 from simpleautodiff.compiled.native import disk_cache as cache
 from simpleautodiff.display.notation.missing import write_missing
-from simpleautodiff.display.tables.watched_rows import watch_rows
 from simpleautodiff.errors import CheckError, ConstantError, FormulaError
 from simpleautodiff.program.check_grad import Check, check_grad
 from simpleautodiff.program.written_numbers import use_digits
@@ -54,7 +54,7 @@ def _record(options: argparse.Namespace) -> rendering.RecordedProblem:
     wrt = getattr(options, "wrt", None) or problem.names[0]
     problem.index(wrt)
     order, mode = getattr(options, "order", 1), getattr(options, "mode", None)
-    with Progress("recording") as progress:
+    with watch_progress("recording") as progress:
         derived = derive_problem(problem, wrt, order - 1)
         derived = replace(derived, function=progress.watch(derived.function))
         unfold = getattr(options, "unfold", False) or getattr(options, "format", "") == "json"
@@ -68,21 +68,21 @@ def _write(options: argparse.Namespace, text: str) -> None:
 def _explain(options: argparse.Namespace) -> None:
     shown = _record(options)
     parts = rendering.count_parts(shown)
-    with Progress("explaining", parts) as progress, watch_rows(progress.go_through):
+    with watch_progress("explaining", parts) as progress:
         text = rendering.explanation(shown, options.format, progress.step)
     _write(options, text)
 
 
 def _table(options: argparse.Namespace) -> None:
     shown = _record(options)
-    with Progress("table") as progress, watch_rows(progress.go_through):
+    with watch_progress("table"):
         text = rendering.table(shown, options.format)
     _write(options, text)
 
 
 def _graph(options: argparse.Namespace) -> None:
     shown = _record(options)
-    with Progress("drawing"):
+    with watch_progress("drawing"):
         if options.format in ("pdf", "png"):
             rendering.save_graph(shown, options.format, options.output, options.show)
             return
@@ -96,10 +96,12 @@ def _grad(options: argparse.Namespace) -> None:
     wanted = [name.strip() for name in wanted]
     ways = list(combinations_with_replacement(wanted, options.order))
     mode = options.mode or ("reverse" if options.order == 1 else "forward")
-    found = {
-        names: compute_partial(problem, names, mode)
-        for names in show_progress(ways, "differentiating")
-    }
+    found = {}
+    with Progress("differentiating", len(ways)) as progress:
+        watched = replace(problem, function=progress.watch(problem.function))
+        for names in ways:
+            found[names] = compute_partial(watched, names, mode)
+            progress.step()
     found = mark_undefined(problem, found)
     if options.format == "json":
         derivatives = {",".join(names): to_plain(number) for names, number in found.items()}
@@ -115,18 +117,20 @@ def _grad(options: argparse.Namespace) -> None:
 
 def _check(options: argparse.Namespace) -> None:
     problem = _problem(options)
-    with Progress("checking"):
-        checks = check_grad(problem.function, *problem.values, order=options.order)
+    with watch_progress("checking") as progress:
+        watched = progress.watch(problem.function)
+        checks = check_grad(watched, *problem.values, order=options.order)
     verdict = _verdict(problem, checks)
     if options.format == "json":
         agreed = [asdict(check) for check in checks]
         _write(options, _json(problem, order=options.order, checks=agreed, verdict=verdict))
         return
+    labels = write_labels(problem, options.order)
+    if len(labels) != len(checks):  # of many numbers, random directions and sums are checked
+        labels = [f"direction {number}" for number in range(1, len(checks) + 1)]
     lines = []
-    for number, check in enumerate(checks, 1):
-        single = len(checks) == len(problem.names)
-        names = (problem.names[number - 1],) * options.order if single else ()
-        lines.append(write_label(problem, names) if single else f"number {number}")
+    for label, check in zip(labels, checks, strict=True):
+        lines.append(label)
         between = f" ± {check.error:.1g}" if check.error else ""
         lines.append(f"  forward       {_digits(check.forward)}")
         lines.append(f"  reverse       {_digits(check.reverse)}")
@@ -146,10 +150,10 @@ def _verdict(problem: Problem, checks: list[Check]) -> str:
 
 def _source(options: argparse.Namespace) -> None:
     problem = _problem(options)
-    with Progress("recording"):
-        text = rendering.source(
-            problem, options.wrt or "", options.order, options.mode, options.format
-        )
+    wrt, order, mode = options.wrt or "", options.order, options.mode
+    with watch_progress("source") as progress:
+        watched = replace(problem, function=progress.watch(problem.function))
+        text = rendering.source(watched, wrt, order, mode, options.format)
     write_output.write(text, options.output)
 
 
@@ -164,7 +168,8 @@ def _explore(options: argparse.Namespace) -> None:
         return rendering.serve(options.port)
     problem = _problem(options)
     if options.output:
-        return rendering.explore(problem, options.output)
+        with watch_progress("exploring"):
+            return rendering.explore(problem, options.output)
     if problem.file:
         raise FormulaError(
             f"a function of a file is shown on a page of its own: "
@@ -220,13 +225,13 @@ def _exercise(options: argparse.Namespace) -> None:
 
 
 def _paper(options: argparse.Namespace) -> None:
-    with Progress("drawing the paper's tables and figures"):
+    with watch_progress("the paper"):
         files = rendering.paper(options.folder)
     write_output.write(f"wrote {files} files to {options.folder}")
 
 
 def _site(options: argparse.Namespace) -> None:
-    with Progress("building the site"):
+    with watch_progress("the site"):
         site = write_site(options.folder)
     write_output.write(str(site))
 
@@ -270,8 +275,10 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
 
 def _digits(number: Any) -> str:
     """Write a number in 17 significant digits, which identify a float exactly."""
-    listed = number.tolist() if hasattr(number, "tolist") else number
-    if isinstance(listed, list):
+    listed = to_plain(number)
+    if isinstance(listed, dict):
+        return f"{{{', '.join(f'{key}: {_digits(one)}' for key, one in listed.items())}}}"
+    if isinstance(listed, list | tuple):
         return f"[{', '.join(map(_digits, listed))}]"
     return str(listed) if isinstance(listed, complex) else f"{float(listed):.17g}"
 

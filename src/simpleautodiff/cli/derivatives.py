@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.cli.problem import Problem
 from simpleautodiff.transforms.grad import derivative, grad
-from simpleautodiff.transforms.jacobian import jacfwd, jacrev
+from simpleautodiff.transforms.jacobian import jacfwd, jacobian, jacrev
+from simpleautodiff.values.pytree import flatten, paths
 
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def compute_partial(problem: Problem, names: Sequence[str], mode: str) -> Any:
-    """Return the derivative with respect to some inputs, one after the other.
+    """Return the derivative with respect to some inputs, one after the other; of all results.
 
     Examples
     --------
@@ -26,15 +27,12 @@ def compute_partial(problem: Problem, names: Sequence[str], mode: str) -> Any:
     """
     places = [problem.index(name) for name in names]
     function = problem.function
-    if any(np.ndim(problem.values[place]) for place in places):
-        for place in places:
-            function = (jacfwd if mode == "forward" else jacrev)(function, place)
-    elif mode == "forward":
+    if mode == "forward" and not any(np.ndim(problem.values[place]) for place in places):
         for place, times in Counter(places).items():
             function = derivative(function, times, place)
     else:
         for place in places:
-            function = grad(function, place)
+            function = (jacfwd if mode == "forward" else jacrev)(function, place)
     return function(*problem.values)
 
 
@@ -49,15 +47,20 @@ def mark_undefined(problem: Problem, found: dict[Any, Any]) -> dict[Any, Any]:
     ...     float(mark_undefined(read_problem("log(x)", ["x=-1"]), {"x": -1.0})["x"])
     nan
     """
-    missing = np.isnan(np.asarray(problem.function(*problem.values)))
-    if not missing.any():
+    results = flatten(problem.function(*problem.values))[0]
+    missing = [np.isnan(np.asarray(result)) for result in results]
+    if not any(map(np.any, missing)):
         return found
 
-    def mark(derivative: Any) -> Any:
-        axes = np.ndim(derivative) - missing.ndim  # those of the inputs, after those of the result
-        return np.where(missing[(..., *[None] * axes)], np.nan, derivative)[()]
+    def mark(nan: Any, derivative: Any) -> Any:
+        axes = np.ndim(derivative) - nan.ndim  # those of the inputs, after those of the result
+        return np.where(nan[(..., *[None] * axes)], np.nan, derivative)[()]
 
-    return {names: mark(derivative) for names, derivative in found.items()}
+    def mark_all(derivatives: Any) -> Any:
+        leaves, rebuild = flatten(derivatives)
+        return rebuild(map(mark, missing, leaves))
+
+    return {names: mark_all(derivatives) for names, derivatives in found.items()}
 
 
 def write_label(problem: Problem, names: Sequence[str]) -> str:
@@ -73,14 +76,56 @@ def write_label(problem: Problem, names: Sequence[str]) -> str:
     return f"∂{_superscript(len(names))}{problem.y}/{below}"
 
 
+def write_labels(problem: Problem, order: int) -> list[str]:
+    """Write the names of the derivatives of each number of the results by each number of the point.
+
+    Examples
+    --------
+    >>> from simpleautodiff.cli.problem import read_problem
+    >>> write_labels(read_problem("x*x", ["x=[1, 2]"]), 2)[:2]
+    ['∂²y[0]/∂x[0]²', '∂²y[1]/∂x[0]²']
+    """
+    inputs = [
+        label
+        for name, value in zip(problem.names, problem.values, strict=True)
+        for label in _name_elements(value, name)
+    ]
+    results = _name_elements(problem.function(*problem.values), problem.y)
+    times = _superscript(order)
+    return [f"∂{times}{result}/∂{name}{times}" for name in inputs for result in results]
+
+
+def _name_elements(tree: Any, name: str) -> list[str]:
+    leaves = zip(paths(tree, name), flatten(tree)[0], strict=True)
+    return [
+        f"{path}{list(index) or ''}"
+        for path, leaf in leaves
+        for index in np.ndindex(np.shape(leaf))
+    ]
+
+
+def choose_derivative(problem: Problem) -> Callable[..., Any]:
+    """Return `grad`, or `jacobian` if there are several results.
+
+    Examples
+    --------
+    >>> from simpleautodiff.cli.problem import read_problem
+    >>> choose_derivative(read_problem("x*x", ["x=[1, 2]"])).__name__
+    'jacobian'
+    """
+    results = flatten(problem.function(*problem.values))[0]
+    return grad if [np.shape(result) for result in results] == [()] else jacobian
+
+
 def derive_problem(problem: Problem, wrt: str, order: int) -> Problem:
     """Turn the derivative of a problem into a problem of its own, to be explained as any other."""
     place = problem.index(wrt)
-    function = problem.function
-    for _ in range(order):
-        function = grad(function, place)
     if not order:
         return problem
+    differentiate = choose_derivative(problem)
+    function = problem.function
+    for _ in range(order):
+        function = differentiate(function, place)
     inner = "; ".join(line.strip() for line in problem.text.splitlines())
     text = f"∂{_superscript(order)}({inner})/∂{wrt}{_superscript(order)}"
     return Problem(text, function, problem.names, problem.values, problem.file)

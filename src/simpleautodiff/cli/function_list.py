@@ -7,6 +7,7 @@ from inspect import signature
 
 from simpleautodiff.core.primitive import REALS, Primitive
 from simpleautodiff.display.notation.explain import letters_of
+from simpleautodiff.display.notation.rich_text import show_minus
 from simpleautodiff.errors import FormulaError
 from simpleautodiff.program.formula import ALIASES, CONSTANTS, FORMULA_FUNCTIONS
 from simpleautodiff.rules.row import TABLE
@@ -51,7 +52,7 @@ def _describe(name: str) -> tuple[str, str]:
     also = f"; also {', '.join(others)}" if others else ""
     letters = letters_of(row)[1:] or list(LETTERS[: row.arity])
     domain = f"; {_write_domain(row, letters)}" if row.domain is not REALS else ""
-    return f"{name}({', '.join(letters)})", f"{row.reason}{domain}{also}"
+    return f"{name}({', '.join(letters)})", show_minus(f"{row.reason}{domain}{also}")
 
 
 def _write_domain(row: Primitive, letters: list[str]) -> str:

@@ -41,7 +41,7 @@ COMMANDS = {
         ("text", "markdown", "latex", "html", "json", "svg", "tikz"),
         ("wrt", "mode", "order", "digits", "unfold", "strict"),
     ),
-    "grad": Command("the derivative, in 17 significant digits", ("text", "json")),
+    "grad": Command("the derivatives, in 17 significant digits", ("text", "json")),
     "table": Command(
         "the values; with --mode, the forward or the reverse sweep",
         ("text", "markdown", "latex", "html", "json"),
@@ -86,6 +86,7 @@ OTHER_WORDS = {  # for what a command does
     **dict.fromkeys(("figure", "draw", "plot", "diagram", "picture"), "graph"),
     **dict.fromkeys(("compare", "verify", "test", "differences"), "check"),
     **dict.fromkeys(("gradient", "derivative", "diff", "differentiate", "jacobian"), "grad"),
+    "hessian": "grad --order 2",
     **dict.fromkeys(("values", "tangents", "adjoints", "trace"), "table"),
     **dict.fromkeys(("show", "words"), "explain"),
     **dict.fromkeys(("page", "serve", "browse", "web"), "explore"),
@@ -316,7 +317,7 @@ def _choose_format(parser: argparse.ArgumentParser, options: argparse.Namespace)
     possible = [format for format in formats if format in said]
     wanted = getattr(options, "format", None)
     if said and not possible:
-        ends = ", ".join(f".{_ENDS.get(format, format)}" for format in formats)
+        ends = ", ".join(dict.fromkeys(f".{_ENDS.get(format, format)}" for format in formats))
         parser.error(
             f"{options.command} cannot write {options.output}; the name of its file ends in {ends}"
         )

@@ -8,12 +8,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from types import TracebackType
 from typing import Any, TypeVar
 
 from simpleautodiff.core.node import Node
+from simpleautodiff.program.watched_work import watch_work
 from simpleautodiff.values.pytree import flatten
 
 T = TypeVar("T")
@@ -84,6 +86,8 @@ class Progress:
     def go_through(self, items: Sequence[T], what: str) -> Iterator[T]:
         """Return the items of one part one after the other, and show how many are done.
 
+        Of parts inside of parts the outermost is shown.
+
         Examples
         --------
         >>> progress = Progress("explaining", 5)
@@ -94,6 +98,9 @@ class Progress:
         explaining 1/5: values  ██████████           2/4  50%  1 s
         explaining 1/5: values  ███████████████      3/4  75%  1 s
         """
+        if self.part is not None:
+            yield from items
+            return
         part = self.part = Share(what, len(items))
         try:
             for item in items:
@@ -150,6 +157,23 @@ class Progress:
         if drawn:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+@contextmanager
+def watch_progress(what: str, total: int = 0) -> Iterator[Progress]:
+    """Show a progress bar, with the share of whatever is gone through meanwhile.
+
+    Examples
+    --------
+    >>> from simpleautodiff.program.watched_work import go_through
+    >>> with watch_progress("drawing") as progress:
+    ...     for box in go_through(["x", "v1"], "boxes"):
+    ...         print(progress.line(1.0))
+    drawing: boxes                       0/2  0%  1 s
+    drawing: boxes  ██████████           1/2  50%  1 s
+    """
+    with Progress(what, total) as progress, watch_work(progress.go_through):
+        yield progress
 
 
 def show_progress(items: Iterable[T], what: str) -> Iterator[T]:

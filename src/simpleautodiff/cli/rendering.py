@@ -13,7 +13,7 @@ from typing import Any
 
 import simpleautodiff as ad
 from simpleautodiff.cli import write_output
-from simpleautodiff.cli.derivatives import derive_problem
+from simpleautodiff.cli.derivatives import choose_derivative, derive_problem
 from simpleautodiff.cli.json_answers import write_json
 from simpleautodiff.cli.problem import Problem
 from simpleautodiff.display.code.source import source as write_source
@@ -26,10 +26,10 @@ from simpleautodiff.display.stepper.stepper import Stepper
 from simpleautodiff.display.stepper.terminal import interact
 from simpleautodiff.display.tables.folded_rows import hide_steps
 from simpleautodiff.display.tables.formats import write_text
-from simpleautodiff.display.tables.watched_rows import go_through
 from simpleautodiff.errors import FormulaError
 from simpleautodiff.program.program import output_names
-from simpleautodiff.transforms.grad import derivative, grad
+from simpleautodiff.program.watched_work import go_through
+from simpleautodiff.transforms.grad import derivative
 
 MAX_EXPLAINED_STEPS = 20  # with more steps than this, only the result is explained in words
 MAX_EXPLAINED_OUTPUTS = 3  # of a long program
@@ -307,9 +307,11 @@ def _graph(program: ad.Program) -> dict[str, Any]:
 
 def source(problem: Problem, wrt: str, order: int, mode: str | None, format: str) -> str:
     """Return the derivative as a program, Python or LaTeX: the gradient, if no input is named."""
+    differentiate = choose_derivative(problem)
     if not wrt and mode != "forward" and order == 1:
         everything = tuple(range(len(problem.names))) if len(problem.names) > 1 else 0
-        return str(write_source(grad(problem.function, everything), *problem.values).to(format))
+        written = write_source(differentiate(problem.function, everything), *problem.values)
+        return str(written.to(format))
     wrt = wrt or problem.names[0]
     index = problem.index(wrt)
     if mode == "forward":
@@ -317,7 +319,7 @@ def source(problem: Problem, wrt: str, order: int, mode: str | None, format: str
             write_source(derivative(problem.function, order, index), *problem.values).to(format)
         )
     inner = derive_problem(problem, wrt, order - 1)
-    return str(write_source(grad(inner.function, index), *problem.values).to(format))
+    return str(write_source(differentiate(inner.function, index), *problem.values).to(format))
 
 
 def step(shown: RecordedProblem) -> None:

@@ -382,4 +382,15 @@ def _cells(way: Method) -> tuple[str, ...]:
     numbers = np.ravel(way.values).tolist()
     shown = ", ".join(map(repr, numbers[:2])) + ", …" * (len(numbers) > 2)
     counts = str(way.digits), f"{way.operations:,}", f"{way.stored:,}", f"{way.bytes:,}"
-    return way.name, shown, *counts, f"{1e3 * (way.seconds or 0.0):.2g} ms"
+    return way.name, shown, *counts, _write_time(way.seconds or 0.0)
+
+
+def _write_time(seconds: float) -> str:
+    """Write a time in two significant digits, without an exponent.
+
+    Examples
+    --------
+    >>> [_write_time(seconds) for seconds in (0.00021, 0.0053, 0.684, 12.0)]
+    ['0.21 ms', '5.3 ms', '680 ms', '12000 ms']
+    """
+    return f"{float(f'{1e3 * seconds:.2g}'):g} ms"

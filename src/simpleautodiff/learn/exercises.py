@@ -20,6 +20,7 @@ from simpleautodiff.learn.sheets import (
     SYMBOLS,
     SheetCell,
     mark,
+    show_signs,
     write_answer,
     write_html,
     write_latex,
@@ -220,7 +221,7 @@ class Exercise:
         what = "" if cell.text == cell.name else f" = {cell.text}"
         while True:
             try:
-                answer = ask(f"{cell.about}: {cell.label}{what} = ").strip()
+                answer = ask(f"{cell.about}: {cell.label}{show_signs(what)} = ").strip()
             except EOFError:
                 tell("")
                 return ""
@@ -285,8 +286,11 @@ def exercise(
 def graph_of(program: Program) -> Graph:
     """Return a traced program as a graph like those of the grader's bank."""
     inputs = tuple((s.name, s.value) for s in program.steps if not s.operator)
-    if any(not isinstance(value, (int, float, Fraction)) for _, value in inputs):
-        raise ArgumentError("an exercise is about numbers; give ints, floats or Fractions")
+    if any(not isinstance(step.value, (int, float, Fraction)) for step in program.steps):
+        raise ArgumentError(
+            "an exercise is about single numbers: give ints, floats or Fractions, and a function "
+            "that makes no arrays of them"
+        )
     steps: list[Step] = [
         (s.name, SHORT_NAMES.get(s.operator, s.operator), s.args)
         for s in program.steps

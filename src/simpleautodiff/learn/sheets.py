@@ -70,6 +70,17 @@ def write_answer(x: Any) -> str:
     return str(x) if isinstance(x, (int, str, Fraction)) else f"{float(x):.4g}"
 
 
+def show_signs(text: str) -> str:
+    """Write a formula with the signs of mathematics, as tables have them.
+
+    Examples
+    --------
+    >>> show_signs("v2 = v1 * x ** 2 - x = -3")
+    'v2 = v1 × x^2 − x = −3'
+    """
+    return show_minus(text.replace(" ** ", "^").replace(" * ", " × "))
+
+
 def write_text(cells: Sequence[SheetCell], titles: Titles, answers: bool = False) -> str:
     """Write the sheet for a terminal."""
     lines: list[str] = []
@@ -78,7 +89,7 @@ def write_text(cells: Sequence[SheetCell], titles: Titles, answers: bool = False
         for cell in cells:
             if cell.about == subject:
                 number = cell.written if answers or not cell.blank else "______"
-                lines.append(f"  {cell.label}{cell.formula} = {number}")
+                lines.append(f"  {show_signs(f'{cell.label}{cell.formula} = {number}')}")
     return "\n".join(lines[1:])
 
 
@@ -195,8 +206,8 @@ def _html_formula(text: str) -> str:
     >>> _html_formula("v2 = v1 * x ** 2 - x")
     'v<sub>2</sub> = v<sub>1</sub> × x<sup>2</sup> − x'
     """
-    text = html.escape(show_minus(unicodedata.normalize("NFD", text)))
-    text = re.sub(r" \*\* (\d+)", r"<sup>\1</sup>", text).replace(" * ", " × ")
+    text = html.escape(show_signs(unicodedata.normalize("NFD", text)))
+    text = re.sub(r"\^(\d+)", r"<sup>\1</sup>", text)
     return re.sub("\\b([A-Za-z][\u0304\u0307]?)(\\d+)", r"\1<sub>\2</sub>", text)
 
 

@@ -6,6 +6,7 @@ import random
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError, AutodiffError, CheckError, ResultError
 from simpleautodiff.program.recorded_run import trace
+from simpleautodiff.program.watched_work import go_through
 from simpleautodiff.program.wrong_rules import blame, resolution
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import name_of
@@ -80,15 +82,15 @@ def check_grad(f: F, *args: Any, order: int = 1, tolerance: float = 1e-7) -> lis
     analytic = order == 1 and not point.is_complex and is_analytic(f, point.move(0.0, ()))
     tolerance = max(tolerance, _resolution(f, point.move(0.0, ())))
     checks = []
-    for direction in _directions(point.size):
-        for weights in _directions(outputs):
+    pairs = list(product(_directions(point.size), _directions(outputs)))
+    for direction, weights in go_through(pairs, "derivatives"):
 
-            def along(t: Any, direction: Any = direction, weights: Any = weights) -> Any:
-                return _combine(_real_parts(f(*point.move(t, direction)), split), weights)
+        def along(t: Any, direction: Any = direction, weights: Any = weights) -> Any:
+            return _combine(_real_parts(f(*point.move(t, direction)), split), weights)
 
-            check = _check_along(along, direction, order, analytic, point.scale(direction))
-            _judge(check, f, point, tolerance)
-            checks.append(check)
+        check = _check_along(along, direction, order, analytic, point.scale(direction))
+        _judge(check, f, point, tolerance)
+        checks.append(check)
     return checks
 
 

@@ -7,6 +7,7 @@ import builtins
 import difflib
 from collections.abc import Iterable
 
+IN_FILE = "a function in a file, model.py:f"  # which may contain all that a formula may not
 SIGN_HINTS = {
     **dict.fromkeys("²³⁴⁵⁶⁷⁸⁹⁰¹ⁿˣ", "use ** for powers"),
     **{"π": "write pi", "√": "write sqrt(...)", "∞": "there is no infinity in a formula"},
@@ -49,10 +50,17 @@ MEANINGS = {  # functions by the names of other fields and languages -> the same
     "prod": "x*y",
     "tangens": "tan(x)",
 }
+OF_ARRAYS = {  # functions of arrays -> what they are in NumPy
+    **{name: f"np.{name}(x)" for name in ("sum", "prod", "mean", "std", "var", "cumsum")},
+    **{name: f"np.{name}(x, y)" for name in ("dot", "inner", "outer", "matmul")},
+    **dict.fromkeys(("average", "avg"), "np.mean(x)"),
+    "norm": "np.linalg.norm(x)",
+    "len": "len(x)",
+}
 REFUSALS: dict[type[ast.AST], str] = {
     ast.Attribute: "a formula has no dots in its names",
-    ast.Subscript: "a formula has no square brackets",
-    ast.List: "a formula has no square brackets",
+    ast.Subscript: f"a formula has no square brackets; {IN_FILE}, may have them",
+    ast.List: f"a formula has no square brackets; {IN_FILE}, may have them",
     ast.Tuple: "a formula has one result; the decimal point is a dot",
     ast.Compare: "a formula is a number: it compares nothing; see maximum and minimum",
     ast.IfExp: "a formula has no conditions; see maximum and minimum",
@@ -60,12 +68,12 @@ REFUSALS: dict[type[ast.AST], str] = {
     ast.Constant: "only real numbers are read",
     ast.Import: "a formula imports nothing",
     ast.ImportFrom: "a formula imports nothing",
-    ast.For: "a formula has no loops; a function in a file may have them",
-    ast.While: "a formula has no loops; a function in a file may have them",
+    ast.For: f"a formula has no loops; {IN_FILE}, may have them",
+    ast.While: f"a formula has no loops; {IN_FILE}, may have them",
     ast.If: "a formula has no conditions; see maximum and minimum",
     ast.Assign: "one name stands before each =",
-    ast.BinOp: "this operator is not read",
-    ast.UnaryOp: "this operator is not read",
+    ast.BinOp: f"the operators of a formula are + - * / // % **; {IN_FILE}, may have others",
+    ast.UnaryOp: f"the signs of a formula are + and -; {IN_FILE}, may have others",
 }
 
 
@@ -77,12 +85,16 @@ def suggest_function(name: str, known: Iterable[str]) -> str:
     >>> suggest_function("cot", ["cos", "tan"]), suggest_function("loog", ["log"])
     ('; write 1/tan(x)', '; did you mean log?')
     >>> suggest_function("range", ["tandg"])
-    "; Python's functions can be used in a function of a file, model.py:f"
+    "; Python's functions can be used in a function in a file, model.py:f"
+    >>> suggest_function("sum", ["sub"])
+    '; write x + y; for arrays, np.sum(x) in a function in a file, model.py:f'
     """
-    if name.lower() in MEANINGS:
-        return f"; write {MEANINGS[name.lower()]}"
+    meaning, of_arrays = MEANINGS.get(name.lower()), OF_ARRAYS.get(name.lower())
+    if meaning or of_arrays:
+        instead = f"; write {meaning}" if meaning else ""
+        return instead + (f"; for arrays, {of_arrays} in {IN_FILE}" if of_arrays else "")
     if hasattr(builtins, name):
-        return "; Python's functions can be used in a function of a file, model.py:f"
+        return f"; Python's functions can be used in {IN_FILE}"
     near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.6)
     return f"; did you mean {near[0]}?" if near else ""
 

@@ -22,6 +22,7 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.node_names import label_of
 from simpleautodiff.program.orders import in_paper_order
 from simpleautodiff.program.saving import is_importable, load_nodes, save_nodes
+from simpleautodiff.program.watched_work import go_through
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.located_tapes import UserCall
 from simpleautodiff.values.functions import has_dtype, to_type_of
@@ -125,7 +126,7 @@ class Program:
         self.calls = calls or {}
         self.execution = list(execution)
         self._place = {node: i for i, node in enumerate(self.nodes)}
-        self.steps = [self._step(node) for node in self.nodes]
+        self.steps = [self._step(node) for node in go_through(self.nodes, "numbering")]
 
     def _step(self, node: Node) -> Step:
         args = tuple(self.names[arg] if type(arg) is Node else arg for arg in node.args)

@@ -226,9 +226,7 @@ def push_inside(f: F, primals: Sequence[Any], tangents: Sequence[Any]) -> list[A
     """Push tangents inside of a rule: structural zeros stay, whole ones and those of elements."""
     level = JetLevel(1)
     pairs = zip(primals, tangents, strict=True)
-    jets = tuple(
-        [x if dot is ZERO else Jet(check_argument(x, f), [dot], level) for x, dot in pairs]
-    )
+    jets = tuple([Jet(check_argument(x, f), [dot], level) for x, dot in pairs])
     _, (tangent,), _ = run_jets(f, Selection(jets), level, has_aux=False, partly=True)
     return flatten(tangent)[0]
 

@@ -18,6 +18,7 @@ from simpleautodiff import __version__
 from simpleautodiff.cli.site.npm import NUMPY_PACKAGE, PYODIDE, download
 from simpleautodiff.cli.site.playground import answer
 from simpleautodiff.display.explorer.files import read_asset, read_scripts
+from simpleautodiff.program.watched_work import go_through
 
 RUNTIME = ("pyodide.js", "pyodide.asm.js", "pyodide-lock.json", "python_stdlib.zip")
 WASM = "pyodide.asm.wasm"
@@ -66,9 +67,13 @@ def write_site(folder: str | Path) -> Site:
     """
     folder = Path(folder)
     with tempfile.TemporaryDirectory() as loaded:
+        pyodide, numpy = (
+            download(package, Path(loaded))
+            for package in go_through((PYODIDE, NUMPY_PACKAGE), "downloading")
+        )
         python = {
-            **_runtime(download(PYODIDE, Path(loaded))),
-            "python/numpy.zip": _zip(_numpy(download(NUMPY_PACKAGE, Path(loaded)))),
+            **_runtime(pyodide),
+            "python/numpy.zip": _zip(_numpy(numpy)),
             "python/simpleautodiff.zip": _zip(_own_files()),
         }
     size = sum(map(len, python.values()))
@@ -120,7 +125,7 @@ def _zip(files: Iterable[tuple[str, bytes]]) -> bytes:
     """Return an archive, the same one for the same files."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
-        for name, data in files:
+        for name, data in go_through(list(files), "compressing"):
             packed.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 9)
     return content.getvalue()
 
@@ -133,7 +138,9 @@ def _page(size: int, counted: int) -> dict[str, str]:
     script = (
         f'(() => {{\n"use strict";\n{read_scripts()}\n{{\n{_asset("playground.js")}}}\n}})();\n'
     )
-    examples = [example | {"answer": answer(example)} for example in read_examples()]
+    examples = [
+        example | {"answer": answer(example)} for example in go_through(read_examples(), "examples")
+    ]
     site = {"version": __version__, "download": _megabytes(size), "bytes": counted}
     return {
         "index.html": _asset("index.html"),

@@ -25,6 +25,7 @@ from simpleautodiff.display.explorer.page import describe, describe_formula, wri
 from simpleautodiff.display.explorer.page_data import make_document
 from simpleautodiff.errors import FormulaError
 from simpleautodiff.program.formula import Formula
+from simpleautodiff.program.formula_hints import IN_FILE
 
 MAX_PRINTED = 4_000
 _FILE = Path(tempfile.gettempdir(), "playground.py")
@@ -65,7 +66,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 def _describe_error(error: Exception) -> str:
     """Describe an error; for a name that could have been imported, with the line that does it."""
-    text = describe_error(error).replace(str(_FILE), _FILE.name)
+    text = describe_error(error).replace(str(_FILE), _FILE.name).replace(IN_FILE, "Python")
     name = (error.name if isinstance(error, NameError) else "") or ""
     line = f"from simpleautodiff import {name}" if name in ad.__all__ else IMPORTS.get(name, "")
     return f"{text}\nwrite above it: {line}" if line else text

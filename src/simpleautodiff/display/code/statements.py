@@ -39,6 +39,7 @@ from simpleautodiff.program.python_code import (
     Piece,
     write_literal,
 )
+from simpleautodiff.program.watched_work import go_through
 from simpleautodiff.values.functions import shape
 
 _OTHER_BRANCH = "these numbers take another branch: write the source at them"
@@ -125,7 +126,7 @@ class Statements:
         steps = [n for n in in_paper_order(execution_order(*ends)) if n.primitive is not None]
         letter = "w" if any(name[0] == "v" and name[1:].isdigit() for name in self.inputs) else "v"
         last = ""
-        for number, node in enumerate(steps, 1):
+        for number, node in enumerate(go_through(steps, "values"), 1):
             name = f"{letter}{number}"
             if node not in self.needed:
                 self.held.setdefault(node, [name])  # only mentioned in comments
@@ -192,7 +193,7 @@ class Statements:
 
     def _write_sweep(self) -> None:
         """Write the adjoints as the sweep changed them."""
-        for change in self.tape.changes:
+        for change in go_through(self.tape.changes, "sweep"):
             value = change.value
             self._write_rest(change.time, self.changed)
             if type(value) is Node and value.level is self.tape and value in self.needed:
@@ -364,12 +365,9 @@ class Statements:
 
     def latex(self) -> str:
         """Return the statements as aligned equations."""
-        rows = [
-            rf"  {variable_latex(s.variable)} &= {s.latex} \\"
-            for s in self.statements
-            if s.variable
-        ]
-        return "\n".join([r"\begin{align*}", *rows, r"\end{align*}"])
+        written = [s for s in self.statements if s.variable]
+        rows = [f"  {variable_latex(s.variable)} &= {s.latex}" for s in written]
+        return "\n".join([r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"])
 
 
 def _as_array(answer: Any) -> Any:

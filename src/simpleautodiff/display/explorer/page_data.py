@@ -31,6 +31,7 @@ from simpleautodiff.display.stepper.search import search_down, search_up
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.program.notation import Term
 from simpleautodiff.program.program import Program
+from simpleautodiff.program.watched_work import go_through
 from simpleautodiff.program.written_numbers import write_result
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import shape
@@ -77,7 +78,7 @@ def _make_document(program: Program, title: str, code: Sequence[str], first: int
         "nodes": [
             _node(program, node, index, node in drawn)
             | ({"rule": rule_of[node]} if node in rule_of else {})
-            for node in program.nodes
+            for node in go_through(program.nodes, "steps")
         ],
         "rules": rules,
         "forms": collect_forms(rules, {node.operator for node in program.nodes}),
@@ -254,7 +255,7 @@ def _reverse(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
         "search": [[int(kind == "place"), at[node]] for kind, node in search_up(program, name)],
         "terms": [
             [*_term(at, item), json_number(item.total, len(program.nodes) <= MOST_DRAWN)]
-            for item in program.accumulations(name)
+            for item in go_through(program.accumulations(name), "reverse sweep")
         ],
     }
 

@@ -14,6 +14,7 @@ from simpleautodiff.display.figures.layout.layered_layout import lay_out
 from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
 from simpleautodiff.display.folding.fold import Box, Folded, describe_amount, fold
 from simpleautodiff.program.program import Program
+from simpleautodiff.program.watched_work import go_through
 
 MOST_DRAWN = 60  # more boxes than this cannot be read on a screen
 FIRST_VIEW_SIZES = (32, 24, 16, 12, 8)  # boxes of the first view: as many as can be read
@@ -98,7 +99,7 @@ class Views:
         boxes += dict.fromkeys(opened)
         number = {box: i for i, box in enumerate(boxes)}
         place = {key: i for i, key in enumerate(self.found)}
-        views = [self._view(key, number, place) for key in self.found]
+        views = [self._view(key, number, place) for key in go_through(list(self.found), "views")]
         return {
             "box": [2 * HALF[0], 2 * HALF[1]],
             "turn": TURN,
@@ -173,19 +174,27 @@ def _box(program: Program, box: Box, start: int) -> dict[str, Any]:
         return record
     return record | {
         "title": box.title,
-        "name": _function_of(program, box),
+        "name": _name_box(program, box),
         "kind": box.kind,
         "amount": describe_amount(box),
         "times": box.times,
     }
 
 
-def _function_of(program: Program, box: Box) -> str:
-    """Return the name of the innermost function that all steps of a box belong to, if known."""
-    first, last = (program.calls.get(box.nodes[i], ()) for i in (0, -1))
+def _name_box(program: Program, box: Box) -> str:
+    """Return what a box is called: the innermost function that all of its steps belong to.
+
+    For a loop these are the steps of one pass. A line of the function that is explored is called
+    by the variable that it assigns. Empty if nothing is known.
+    """
+    body = box.parts[0] if box.kind == "loop" else box
+    first, last = (program.calls.get(body.nodes[i], ()) for i in (0, -1))
     shared = [a.function for a, b in zip(first, last, strict=False) if a == b]
-    name = shared[-1] if shared and box.kind != "inputs" else ""
-    return "" if name.startswith("<") else name
+    if box.kind == "inputs" or not shared:
+        return ""
+    if box.kind == "line" and len(shared) == 1:
+        return program.variables.get(box.nodes[-1], "")
+    return "" if shared[-1].startswith("<") else shared[-1]
 
 
 def _place_boxes(folded: Folded, number: dict[Box, int], thorough: bool) -> dict[str, Any]:

@@ -212,10 +212,10 @@ def write_place(formula: str, point: dict[str, Any]) -> str:
 
     Examples
     --------
-    >>> write_place("x*y + 1", {"x": 2, "y": 3})
-    '#formula=x*y%20%2B%201&at=x=2,y=3'
+    >>> write_place("x*y + 1", {"x": 2.0, "y": 0.5})
+    '#formula=x*y%20%2B%201&at=x=2,y=0.5'
     """
-    at = ",".join(f"{name}={value}" for name, value in point.items())
+    at = ",".join(f"{name}={str(value).removesuffix('.0')}" for name, value in point.items())
     return f"#formula={quote(formula, safe=SAFE)}&at={quote(at, safe=SAFE)}"
 
 

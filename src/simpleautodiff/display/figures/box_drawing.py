@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from simpleautodiff.display.figures.layout.crossings import arrange
 from simpleautodiff.display.figures.layout.layering import assign_layers
-from simpleautodiff.display.figures.picture import Picture, TextLine, Vertex
-from simpleautodiff.display.notation.rich_text import count_columns, show_minus
+from simpleautodiff.display.figures.picture import Picture, Vertex
+from simpleautodiff.display.notation.rich_text import count_columns
 
 LEFT, RIGHT, UP, DOWN = 1, 2, 4, 8
 _STROKES = " ╴╶─╵┘└┴╷┐┌┬│┤├┼"  # by the directions in which a stroke leaves its cell
@@ -70,9 +70,9 @@ class _Sketch:
 
     def _lines(self, name: str) -> list[str]:
         vertex = self.vertices[name]
-        text = _show(vertex.face)
+        text = vertex.face.shown
         face = f"{vertex.badge}: {text}" if vertex.badge else text
-        below = [text for text in map(_show, vertex.below) if text != face]
+        below = [line.shown for line in vertex.below if line.shown != face]
         if below and below[0].startswith("= "):  # v1 = log(x1), and more signs below that one
             indent = " " * (count_columns(face) + 1)
             rest = [indent + text if text.startswith("= ") else text for text in below[1:]]
@@ -236,10 +236,6 @@ class _Sketch:
     def _render_strokes(self) -> None:
         for place, (directions, _) in self.strokes.items():
             self.grid.setdefault(place, _STROKES[directions])
-
-
-def _show(line: TextLine) -> str:
-    return line.text if line.code else show_minus(line.text)
 
 
 def _spread_rows(wanted: list[int], needs: list[int]) -> list[int]:

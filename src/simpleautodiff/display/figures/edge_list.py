@@ -18,7 +18,7 @@ def list_edges(picture: Picture) -> str:
     v1 ─▶ v2
     v2
     """
-    faces = {vertex.name: vertex.face.text for vertex in picture.visible}
+    faces = {vertex.name: vertex.face.shown for vertex in picture.visible}
     heads: dict[str, list[str]] = {name: [] for name in faces}
     for edge in picture.edges:
         if not edge.back and edge.tail in faces and edge.head in faces:
@@ -36,8 +36,8 @@ def list_edges(picture: Picture) -> str:
 def _describe(vertex: Vertex) -> str:
     """Write what a vertex shows, in one line."""
     badge = f"{vertex.badge}: " if vertex.badge else ""
-    below = [line.text for line in vertex.below if line.text != vertex.face.text]
-    text = f"{badge}{vertex.face.text}"
+    below = [line.shown for line in vertex.below if line.text != vertex.face.text]
+    text = f"{badge}{vertex.face.shown}"
     for line in below:
         text += f" {line}" if line.startswith("= ") else f", {line}"
     return text

@@ -15,6 +15,7 @@ from simpleautodiff.display.notation import labels
 from simpleautodiff.display.notation.rich_text import latex_code, to_latex
 from simpleautodiff.display.tables.tables import adjoints_table, tangents_table, values_table
 from simpleautodiff.program.program import Program
+from simpleautodiff.program.watched_work import go_through
 from simpleautodiff.rules.scalar.arithmetic import add, mul, sub
 from simpleautodiff.rules.scalar.exponential import log
 from simpleautodiff.rules.scalar.trigonometric import sin
@@ -66,10 +67,10 @@ def gallery(folder: str | Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     program = example()
     files = [_write(folder / name, text) for name, text in tables(program)]
-    for name, drawing in figures(program):
+    for name, drawing in go_through(list(figures(program)), "figures"):
         stem = folder / f"figure-{name}"
         files += [drawing.save(stem.with_suffix(ending)) for ending in (".txt", ".svg", ".tex")]
-    for number, listing in enumerate(listings(program), 1):
+    for number, listing in enumerate(go_through(listings(program), "listings"), 1):
         stem = folder / f"listing-{number}-{listing.name}"
         for ending, write in (
             (".txt", listing.text),

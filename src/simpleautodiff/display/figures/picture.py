@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from simpleautodiff.display.notation.rich_text import text_width
+from simpleautodiff.display.notation.rich_text import show_minus, text_width
 
 RADIUS = 24.0  # of a circle, in pixels
 FACE, LABEL, CODE = 19.0, 13.0, 12.0  # font sizes
@@ -20,6 +20,11 @@ class TextLine:
     text: str
     tone: str = ""
     code: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The text as a terminal shows it: formulas with minus signs, code as it is."""
+        return self.text if self.code else show_minus(self.text)
 
     def width(self, size: float) -> float:
         """Return the width of the line."""

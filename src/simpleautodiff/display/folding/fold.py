@@ -14,8 +14,10 @@ from typing import Any
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
 from simpleautodiff.display.folding.find_loops import fold_passes, fold_repeats
+from simpleautodiff.display.folding.once_per_program import once_per_program
 from simpleautodiff.errors import ArgumentError, short_repr
 from simpleautodiff.program.program import Program
+from simpleautodiff.program.watched_work import go_through
 from simpleautodiff.transforms.arguments import name_of
 
 MAX_BOXES = 49  # boxes of a folded program
@@ -184,12 +186,19 @@ def fold(program: Program | Node, by: str = "auto", legible: int = DEFAULT_BOXES
     check_program(program, "fold")
     if by == "auto" and len(program) <= legible:
         return unfold_all(program)
-    steps = [_step(program, node) for node in program.execution if node.primitive is not None]
     inputs = _limit_inputs([_step(program, node) for node in program.inputs])
-    boxes = _fold_steps(program, steps, by, 1)
+    boxes = _fold_whole(program, by)
     if by == "auto":
         boxes = _unfold_outer(boxes, legible - len(inputs))
     return Folded(program, [*inputs, *_limit_boxes(boxes, MAX_BOXES - len(inputs))])
+
+
+@once_per_program
+def _fold_whole(program: Program, by: str) -> list[Box]:
+    """Fold all steps as far as they go."""
+    nodes = [node for node in program.execution if node.primitive is not None]
+    steps = [_step(program, node) for node in go_through(nodes, "folding")]
+    return _fold_steps(program, steps, by, 1)
 
 
 def check_program(program: Any, what: str) -> None:

@@ -265,8 +265,9 @@ def _reverse(program: Program, node: Node, output: str) -> str:
     base = program.steps[place].name
     end = ends.get(base, base) + output.removeprefix(base)
     name, head = program.names[node], f"Reverse from {end}: "
-    bar = Program.adjoints(program, output)
-    items = [item for item in program.accumulations(output) if item.parent == name]
+    sweep = program.accumulations(output)
+    bar = {base: seed} | {item.parent: item.total for item in sweep}
+    items = [item for item in sweep if item.parent == name]
     if name == base and not items:
         return f"{head}{name} is {end}, so its adjoint is {write_result(seed)}."
     if not items:

@@ -123,10 +123,10 @@ def show_minus(text: str) -> str:
 
     Examples
     --------
-    >>> show_minus("v1 - v2 = -2 - (-1e-05), a pre-order")
-    'v1 − v2 = −2 − (−1e−05), a pre-order'
+    >>> show_minus("v1 - v2 = -2 - (-1e-05), a pre-order; n x^(n-1)")
+    'v1 − v2 = −2 − (−1e−05), a pre-order; n x^(n−1)'
     """
-    return re.sub(r"(?<![\w.])-|(?<= )-(?= )|(?<=\de)-(?=\d)", "−", text)
+    return re.sub(r"(?<![\w.])-|(?<= )-(?= )|(?<=\de)-(?=\d)|(?<=\^\(\w)-(?=\d)", "−", text)
 
 
 def text_width(text: str, size: float, code: bool = False) -> float:

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.folding.fold import Box, fold
+from simpleautodiff.display.folding.once_per_program import once_per_program
 from simpleautodiff.program.program import Program
 
 Row = TypeVar("Row")
@@ -30,6 +31,7 @@ class SkippedRow:
     box: Box
 
 
+@once_per_program
 def hide_steps(program: Program) -> Mapping[Node, Box]:
     """Return the steps of a long program that a table does not show, each with its box.
 

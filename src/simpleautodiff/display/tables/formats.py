@@ -18,8 +18,8 @@ import numpy as np
 
 from simpleautodiff.display.notation.line_breaks import break_line, count_columns
 from simpleautodiff.display.notation.rich_text import latex_code, show_minus, to_latex
-from simpleautodiff.display.tables.watched_rows import go_through, write_sections
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.program.watched_work import go_through
 
 if TYPE_CHECKING:
     from simpleautodiff.display.tables.tables import Table, TableRow
@@ -65,7 +65,7 @@ def _write_rows(
     length = sum(widths) + 3 * (len(widths) - 1) + 1
     found: list[str] = []
     sources, told = iter(_source_lines(table)), set[str]()
-    for section in write_sections(table):
+    for section in table.written_sections():
         if found:
             found += broken("─" * length) if broken else ["─" * length]
         for row in section:
@@ -212,7 +212,7 @@ def write_latex(table: Table) -> str:
     end = r"\tabularnewline" if any(broken) else r"\\"
     if any(broken):  # after an = sign only where it must be
         lines.insert(0, r"{\footnotesize\relpenalty=9000\renewcommand{\arraystretch}{1.3}")
-    for number, section in enumerate(write_sections(table)):
+    for number, section in enumerate(table.written_sections()):
         if number:
             lines.append(rf"  \cmidrule{{1-{len(columns)}}}")
         for row in section:
@@ -274,7 +274,7 @@ def write_html(table: Table) -> str:
     head = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in heads)
     lines.append(f"<thead><tr>{head}</tr></thead>")
     notes_left = iter(notes)
-    for section in write_sections(table):
+    for section in table.written_sections():
         lines.append("<tbody>")
         for row in section:
             note = html.escape(next(notes_left))

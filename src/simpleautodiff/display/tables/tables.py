@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from simpleautodiff.core.node import Node
@@ -31,9 +32,9 @@ from simpleautodiff.display.notation.formulas import (
 from simpleautodiff.display.notation.missing import write_missing
 from simpleautodiff.display.tables import formats
 from simpleautodiff.display.tables.folded_rows import SkippedRow, close_gaps, hide_steps
-from simpleautodiff.display.tables.watched_rows import go_through
 from simpleautodiff.program.notation import Term
 from simpleautodiff.program.program import Accumulation, Program, output_names, sweeps_all_elements
+from simpleautodiff.program.watched_work import go_through
 from simpleautodiff.program.written_numbers import latex_number, write_result, write_short
 
 
@@ -110,6 +111,12 @@ class Table(Mapping[str, Any]):
     def rows(self) -> tuple[TableRow, ...]:
         """All rows, from top to bottom."""
         return tuple(row for section in self.sections for row in section)
+
+    def written_sections(self) -> Iterator[Iterator[TableRow]]:
+        """Yield the sections while the table is written, row by row; none is empty."""
+        rows = iter(go_through(self.rows, "writing"))
+        for section in filter(None, self.sections):
+            yield islice(rows, len(section))
 
     def __getitem__(self, name: str) -> Any:
         return self._numbers[name]

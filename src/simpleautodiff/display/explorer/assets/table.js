@@ -166,7 +166,7 @@ function writer(doc, now) {
   function rowCells({ name, symbols, numbers, result }) {
     const [, size, elements] = /^(\w+\([\d, ]*\)) (\[.*)$/s.exec(result) ?? [];
     const last = elements === undefined ? make("td", { class: "result" }, minus(result))
-      : make("td", { class: "result array", title: result }, make("span", {}, size), " ", make("span", { class: "slice" }, minus(elements)));
+      : make("td", { class: "result array", title: minus(result) }, make("span", {}, size), " ", make("span", { class: "slice" }, minus(elements)));
     const cells = [make("td", {}, symbols), make("td", {}, ...(numbers ? [numbers] : []))];
     return [make("th", { scope: "row" }, ...name), ...cells, last];
   }
@@ -223,7 +223,7 @@ function writer(doc, now) {
 
   function foldSentence(event, phase) {
     const { symbols, numbers, result } = row(event, phase);
-    return [symbols, ": ", numbers, ...(result ? [` = ${result}`] : []), "."];
+    return [symbols, ": ", numbers, ...(result ? [` = ${minus(result)}`] : []), "."];
   }
 
   function reason(event, phase) {
@@ -244,15 +244,15 @@ function writer(doc, now) {
   function about(i) {
     const node = doc.nodes[i];
     const { model } = now();
-    const parts = [[node.name, node.text].filter(Boolean).join(" = ") + ` = ${resultOf(i)}`];
+    const parts = [[node.name, minus(node.text ?? ""), minus(resultOf(i))].filter(Boolean).join(" = ")];
     if (node.variable) parts.push(`in your code: ${node.variable}`);
     (node.args ?? []).forEach((arg, k) => {
       const text = Array.isArray(arg) ? "" : slope(i, k);
       const d = model.partials[i][k];
       if (!text) return;
       const quotient = `∂${node.name}/∂${nameOf(arg)}`;
-      const number = d === undefined || d === null || typeof d === "object" || short(d) === text ? "" : ` = ${short(d)}`;
-      if (text !== quotient) parts.push(`${quotient} = ${text}${number}`);
+      const number = d === undefined || d === null || typeof d === "object" || short(d) === text ? "" : ` = ${minus(short(d))}`;
+      if (text !== quotient) parts.push(`${quotient} = ${minus(text)}${number}`);
     });
     return parts;
   }

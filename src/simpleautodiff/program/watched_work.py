@@ -1,17 +1,13 @@
-"""Rows and steps that someone watches: how far a long table is, for a progress bar."""
+"""Long work that someone watches: how many items of how many are done, for a progress bar."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from simpleautodiff.values.scoped import scoped
-
-if TYPE_CHECKING:
-    from simpleautodiff.display.tables.tables import Table, TableRow
 
 T = TypeVar("T")
 Watcher = Callable[[Sequence[Any], str], Iterable[Any]]
@@ -19,8 +15,8 @@ Watcher = Callable[[Sequence[Any], str], Iterable[Any]]
 WATCHER: ContextVar[Watcher] = ContextVar("WATCHER", default=lambda items, what: items)
 
 
-def watch_rows(watcher: Watcher) -> AbstractContextManager[None]:
-    """Let `watcher` see which rows are made and written; it returns the items one after the other.
+def watch_work(watcher: Watcher) -> AbstractContextManager[None]:
+    """Let `watcher` see what is gone through; it returns the items one after the other.
 
     Examples
     --------
@@ -29,7 +25,7 @@ def watch_rows(watcher: Watcher) -> AbstractContextManager[None]:
     ...     print(what, len(items))
     ...     return items
     >>> program = ad.trace(lambda x: ad.sin(x) * x, 2.0)
-    >>> with watch_rows(tell):
+    >>> with watch_work(tell):
     ...     table = program.values()
     ...     text = table.to("text")
     values 2
@@ -41,10 +37,3 @@ def watch_rows(watcher: Watcher) -> AbstractContextManager[None]:
 def go_through(items: Sequence[T], what: str) -> Iterable[T]:
     """Return the items one after the other, seen by the watcher if there is one."""
     return WATCHER.get()(items, what)
-
-
-def write_sections(table: Table) -> Iterator[Iterator[TableRow]]:
-    """Yield the sections of a table that is being written, row by row; none is empty."""
-    rows = iter(go_through(table.rows, "writing"))
-    for section in filter(None, table.sections):
-        yield islice(rows, len(section))
