@@ -7,17 +7,51 @@ for each element where elements differ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import operator
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from simpleautodiff.core.level import to_plain
-from simpleautodiff.core.linear import ZERO
+from simpleautodiff.compiled.recording.estimates import Estimates
+from simpleautodiff.compiled.recording.symbols import Symbol
+from simpleautodiff.core.level import Traced, to_plain
+from simpleautodiff.core.linear import ZERO, filled
 from simpleautodiff.rules.branches import Masked
 from simpleautodiff.transforms.recorded_call import as_number
 from simpleautodiff.values.functions import shape
+from simpleautodiff.values.scoped import scoped
+
+T = TypeVar("T")
+MASKS = ContextVar("MASKS", default=True)  # whether loops carry masks
+
+
+def run_without_masks(estimates: Estimates, run: Callable[[], tuple[T, list[Any]]]) -> T:
+    """Run the loop of a derivative without masks, if that can be checked; else with them.
+
+    `run` returns its result, and the derivatives that it has found. Masks are needed only where a
+    slope is infinite or nan, and then some derivative is a nan without them. So the program of a
+    first recording has no masks, but a guard: all derivatives are finite. Where that fails, the
+    function is recorded with masks.
+    """
+    if MASKS.get() and estimates.assumes:
+        with scoped(MASKS, False):
+            result, derivatives = run()
+        if _are_assumed_finite(derivatives):
+            return result
+    return run()[0]
+
+
+def _are_assumed_finite(derivatives: list[Any]) -> bool:
+    """Tell whether derivatives are finite; of numbers that are not known yet, the program will."""
+    known = [np.isfinite(filled(x)).all() for x in derivatives if x is not ZERO]
+    truth: Any = functools.reduce(operator.and_, known, True)
+    if isinstance(truth, Symbol):
+        return truth.level.decides and truth.level.assume(truth)
+    return not isinstance(truth, Traced) and bool(truth)
 
 
 class Presence(IntEnum):

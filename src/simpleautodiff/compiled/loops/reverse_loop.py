@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import functools
-import operator
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from simpleautodiff.compiled.loops.carried_zeros import CarriedDerivatives, join, split
+from simpleautodiff.compiled.loops.carried_zeros import (
+    MASKS,
+    CarriedDerivatives,
+    join,
+    run_without_masks,
+    split,
+)
 from simpleautodiff.compiled.loops.loop_line import LoopFunction, find_affecting, replay_body
 from simpleautodiff.compiled.loops.record_loop import LoopStep
 from simpleautodiff.compiled.recording.body_level import is_smooth
-from simpleautodiff.compiled.recording.symbols import Symbol
-from simpleautodiff.core.level import Traced
-from simpleautodiff.core.linear import ZERO, PartialAdjoint, filled, plus
+from simpleautodiff.core.linear import ZERO, PartialAdjoint, plus
 from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import Selection
 from simpleautodiff.transforms.recorded_call import RecordedCall, as_number
-from simpleautodiff.values.scoped import scoped
 
 if TYPE_CHECKING:
     from simpleautodiff.compiled.loops.run_loop import LoopRunner, Operands
-
-MASKS = ContextVar("MASKS", default=True)  # whether loops carry masks of structural zeros
 
 
 class ReverseSweep:
@@ -49,18 +45,13 @@ class ReverseSweep:
         self.constants = [k for k in own if k >= at + function.columns]
 
     def pull(self, bar: Any, likes: list[Any]) -> Bundle:
-        """Return the adjoints of the arguments.
+        """Return the adjoints of the arguments."""
 
-        Masks of structural zeros are needed only where a slope is infinite or nan, and then the
-        adjoints have a nan without them. So there are none, and the program has a guard: all
-        adjoints are finite. Where it fails, the function is recorded with masks.
-        """
-        if MASKS.get() and self.runner.estimates.assumes:
-            with scoped(MASKS, False):
-                found = self._pull(bar, likes)
-            if _are_assumed_finite(found):
-                return found
-        return self._pull(bar, likes)
+        def pull() -> tuple[Bundle, list[Any]]:
+            found = self._pull(bar, likes)
+            return found, list(found.entries)
+
+        return run_without_masks(self.runner.estimates, pull)
 
     def _pull(self, bar: Any, likes: list[Any]) -> Bundle:
         """Sweep back over the steps.
@@ -111,15 +102,6 @@ class ReverseSweep:
         rows = {k: _in_dtype_of(inputs[k], found[k]) for k in self.columns}
         found |= {k: plus(total, found[k]) for k, total in totals.items()}
         return ((), carried.pack(found)), split(rows)
-
-
-def _are_assumed_finite(bundle: Bundle) -> bool:
-    """Tell whether adjoints are finite; of numbers that are not known yet, the program will."""
-    known = [np.isfinite(filled(x)).all() for x in bundle.entries if x is not ZERO]
-    truth: Any = functools.reduce(operator.and_, known, True)
-    if isinstance(truth, Symbol):
-        return truth.level.decides and truth.level.assume(truth)
-    return not isinstance(truth, Traced) and bool(truth)
 
 
 def _in_dtype_of(like: Any, derivative: Any) -> Any:

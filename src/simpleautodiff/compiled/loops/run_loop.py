@@ -15,7 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.batch.batch_level import Batch, BatchLevel, unbatch
-from simpleautodiff.compiled.loops.carried_zeros import CarriedDerivatives, join, split
+from simpleautodiff.compiled.loops.carried_zeros import (
+    MASKS,
+    CarriedDerivatives,
+    join,
+    run_without_masks,
+    split,
+)
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import (
     LoopFunction,
@@ -219,6 +225,14 @@ class LoopRunner:
 
     def _on_jets(self, level: JetLevel, function: LoopFunction, given: Operands) -> list[Any]:
         """Run the loop whose step is the pushforward of the step."""
+
+        def push() -> tuple[list[Any], list[Any]]:
+            made = self._push_jets(level, function, given)
+            return made, [x for jet in made if _is_on(jet, level) for x in jet.higher]
+
+        return run_without_masks(self.estimates, push)
+
+    def _push_jets(self, level: JetLevel, function: LoopFunction, given: Operands) -> list[Any]:
         inputs, at = given.inputs, function.carries
         values = [x.value if _is_on(x, level) else x for x in inputs]
         order, end, stop = level.order, at + function.columns, at + len(function.results)
@@ -231,7 +245,7 @@ class LoopRunner:
         carried = CarriedDerivatives(
             {key: x for key, x in higher.items() if key[0] < at},
             {key: values[key[0]] for key in higher},
-            masks=order == 1,
+            masks=order == 1 and MASKS.get(),
         )
         columns = {key: x for key, x in higher.items() if at <= key[0] < end}
 
