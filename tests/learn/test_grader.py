@@ -95,9 +95,20 @@ def test_engines_in_published_shapes_are_graded_without_adapters(name, shape, li
 # Every fault by its name. -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", BUGS)
+DEFECTS = {"stale_unreached", "depth", "phantom_child", "leak", "shared_parents"}  # of rung 0
+ALSO_ELSEWHERE = [
+    pytest.param(name, marks=() if "_" not in name or name[-1].isalpha() else pytest.mark.slow)
+    for name in BUGS
+]
+
+
+@pytest.mark.parametrize("name", ALSO_ELSEWHERE)
 def test_every_fault_is_named(name):
     report = grade(learn.bugs.load(name))
+    if BUGS[name].rung == 0:  # which has its own defects, too
+        assert BUGS[name].hint in report.mistakes
+        assert {*report.mistakes} <= {BUGS[name].hint, *DEFECTS}
+        return
     assert report.mistakes == (BUGS[name].hint,)
     assert all(finding.certain for finding in report.findings)
     assert report.unexplained == ()
@@ -170,9 +181,13 @@ def test_faults_of_engines_in_published_shapes_are_named(tmp_path, engine, chang
     assert set(grade(str(tmp_path / "mine.py")).mistakes) == mistakes
 
 
-def test_there_are_enough_faults_on_every_rung():
-    assert len(BUGS) >= 20
-    assert {bug.rung for bug in BUGS.values()} == set(range(1, 9))
+@pytest.mark.parametrize("number", range(9))
+def test_there_are_enough_faults_on_every_rung(number):
+    here = [bug for bug in BUGS.values() if bug.rung == number]
+    assert len(here) >= 20
+    assert learn.bugs.choose(number) in {bug.name for bug in here}
+    for bug in here:
+        assert learn.bugs.source(bug.name) != learn.rung(number).text
 
 
 OVERWRITTEN = ({"overwritten", "no_visited"}, {"overwritten", "stale_sum"})
@@ -384,7 +399,7 @@ def test_code_that_ends_its_process_does_not_end_the_grader(tmp_path):
         honest(y)
     """
     assert grade_text(tmp_path, ends).mistakes == ("died",)
-    with pytest.raises(ArgumentError, match="it ended, or did not come back"):
+    with pytest.raises(ArgumentError, match="it (ended|did not come back)"):
         grade_text(tmp_path, "import os; os._exit(0)")
 
 

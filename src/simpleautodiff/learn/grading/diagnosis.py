@@ -147,7 +147,8 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
         named = (*faults, *way)
         return any(all(run.explained(named, style) for run in ordered) for style in styles)
 
-    styles = ("search", "tape", *{"dual" if run.mode == "forward" else "stack" for run in failing})
+    of_mode = {"forward": "dual", "reverse": "stack"}
+    styles = ("search", "tape", "tape to the end", *{of_mode[run.mode] for run in failing})
     faults = _find_candidates(failing)
     pairs = [p for p in combinations(faults, 2) if len(set(p) & set(ORDER_FAULTS)) < 2]
     found: list[tuple[str, ...]] = []

@@ -171,18 +171,19 @@ def _find(runs: list[CaseRun], memory: dict[str, Any]) -> list[Finding]:
     if living > 100:
         findings.append(Finding(MISTAKES["leak"], None, True, f"{living} of 200 results are kept"))
     if shared:
-        findings = _blame_default(findings, f"all nodes have the same {shared}")
+        detail = f"all nodes have the same {shared}"
+        findings = _blame_default(findings, detail, memory.get("written", False))
     seen: dict[str, Finding] = {}
     for finding in findings:
         seen.setdefault(finding.mistake.name, finding)
     return list(seen.values())
 
 
-def _blame_default(findings: list[Finding], detail: str) -> list[Finding]:
+def _blame_default(findings: list[Finding], detail: str, written: bool) -> list[Finding]:
     """Name the shared default list: it explains what nothing else does, or is still a trap."""
     unknown = [finding for finding in findings if finding.mistake.name == "unknown"]
     mistake = MISTAKES["shared_parents"]
-    if not unknown:
+    if not unknown or not written:
         return [*findings, Finding(replace(mistake, kind=LIMIT), None, True, detail)]
     rest = [f for f in findings if f.mistake.name not in ("unknown", "exponential", "depth")]
     return [Finding(mistake, unknown[0].run, True, detail), *rest]
@@ -270,7 +271,7 @@ def _assign_cases(runs: list[CaseRun], findings: list[Finding]) -> list[Finding]
         elif not blamed:  # the model cannot tell
             far = [fault for fault in faults if run.case.length or fault in COUNTS_PATHS]
             blamed = [VARIANTS.get(fault, fault) for fault in far]
-        operations = run.case.graph.operations
+        operations = {{"iadd": "add"}.get(op, op) for op in run.case.graph.operations}
         blamed = blamed or [f.mistake.name for f in findings if f.operation in operations]
         for name in blamed or rest:
             cases[name].add(run.case.name)

@@ -1,8 +1,8 @@
 """The process in which a learner's code runs: within limits, and without the answers.
 
 It is started as a script, with the learner's file and the limits as arguments. It reads one case a
-line and writes one result a line. Of the library it loads `running`, `engine_shapes` and
-`learner_engine` alone.
+line and writes one result a line. Of the library it loads `running` and `engine_shapes` alone, and
+the files about engines that these need.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def main(path: str, shape: str, names: str, memory: str, seconds: str) -> None:
     sys.path = [p for p in sys.path if p and os.path.abspath(p) != FOLDER]
     sys.path.insert(0, home)
     set_limits(int(memory), int(seconds))
-    with open(path, encoding="utf-8") as file:
+    with open(path, "rb") as file:
         text = file.read()
     close_doors(home)
     module = ModuleType("engine")
@@ -161,6 +161,7 @@ def main(path: str, shape: str, names: str, memory: str, seconds: str) -> None:
     sys.modules["engine"] = module
     try:
         exec(compile(text, path, "exec"), vars(module))
+        answer({"imported": True})
         engine = shapes.find_engine(vars(module), shape, json.loads(names))
         answer({"abilities": engine.abilities()})
     except BaseException as error:  # SystemExit too: the learner's file may end itself

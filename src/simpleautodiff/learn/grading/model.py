@@ -99,9 +99,11 @@ VARIANTS = {  # the same misconception, written in another way, with other numbe
     "power_factor_but_0": "power_factor",
     "no_chain_in_functions": "no_chain",
     "stale_kept": "stale_unreached",
+    "no_adjoint_if_reached": "no_adjoint",
+    "equal_values_added": "equal_values",
 }
 
-STYLES = ("search", "tape", "dual", "stack", "set")
+STYLES = ("search", "tape", "tape to the end", "dual", "stack", "set")
 COMPOSED, APART = "composed", "constants apart"  # ways to write operations that are no faults
 FAULTS = tuple(dict.fromkeys((*FLAGS, *ASSIGNED, *VARIANTS, *WRONG_RULES)))
 
@@ -154,7 +156,7 @@ class Model:
 
     def input(self, value: float) -> ModelNode:
         """Make an input."""
-        node = (EqualNode if self.has("equal_values") else ModelNode)(value)
+        node = (EqualNode if self.has("equal_values", "equal_values_added") else ModelNode)(value)
         self.made.append(node)
         return node
 
@@ -218,8 +220,9 @@ class Model:
         """List what can be reached, so that the first is done first; in a wrong order if asked."""
         seen: set[ModelNode] = set()
         listed: list[ModelNode] = []
-        if self.style in ("tape", "dual"):
-            return self.made if self.has("unreversed") else self.made[::-1]
+        if self.style in ("tape", "tape to the end", "dual"):
+            end = self.place(start) + 1 if self.style == "tape" else len(self.made)
+            return self.made[:end] if self.has("unreversed") else self.made[:end][::-1]
         if self.has("breadth_first"):
             listed, seen = [start], {start}
             for node in listed:
@@ -245,6 +248,10 @@ class Model:
 
         visit(start)
         return listed if early or self.has("unreversed") else listed[::-1]
+
+    def place(self, node: ModelNode) -> int:
+        """Return the place of a node itself, and not of one that is taken for it."""
+        return next(k for k, other in enumerate(self.made) if other is node)
 
     def turn(self, node: ModelNode, others: list[ModelNode]) -> list[ModelNode]:
         """Return neighbours in the order in which a search meets them: in a set it is any."""
@@ -288,7 +295,9 @@ class Model:
         """Tell whether the partials of a node are multiplied by the derivative that comes in."""
         if self.has("no_chain_in_functions") and node.operation in SINGLE_FUNCTIONS:
             return False
-        return not (self.has("no_adjoint") or (self.has("no_chain") and len(node.parents) == 1))
+        if self.has("no_adjoint", "no_adjoint_if_reached"):
+            return False
+        return not (self.has("no_chain") and len(node.parents) == 1)
 
     def pass_back(self, node: ModelNode, bar: dict[ModelNode, float]) -> None:
         """Pass the adjoint of a node on to its parents."""
@@ -329,12 +338,14 @@ class Model:
             dot.update({node: 1.0 for node in self.made if not node.operation})
         dot[root] = root.value if self.has("seed_is_value") else 0.0 if self.has("no_seed") else 1.0
         order = self.order(root, lambda node: node.children)
-        if self.style == "tape":
-            order = self.made[self.made.index(root) + 1 :]
+        if self.style.startswith("tape"):
+            order = self.made[self.place(root) + 1 :]
         if self.style == "dual" or self.has("all_seeded"):
             order = [node for node in self.made if node.operation]
         for node in order:
-            if node != root:
+            if self.has("equal_values_added"):  # to the number of whatever is taken for it
+                dot[node] = dot.get(node, 0.0) + self.tangent(node, dot)
+            elif node != root:
                 old = before.get(node, 0.0) if self.has("stale_sum") else 0.0
                 dot[node] = old + self.tangent(node, dot)
         if self.has("stale_kept"):  # not read by children, but by whoever asks
@@ -346,7 +357,11 @@ class Model:
         """Add up what the parents of a node contribute."""
         terms = []
         for parent, partial in self.edges(node):
-            terms.append(partial * dot.get(parent, 0.0) if self.multiplies(node) else partial)
+            if self.multiplies(node):
+                terms.append(partial * dot.get(parent, 0.0))
+            else:
+                lost = self.has("no_adjoint_if_reached") and parent not in dot
+                terms.append(0.0 if lost else partial)
         if self.has("product_of_derivatives") and node.operation == "mul":
             factors = [dot.get(parent, 0.0) for parent in node.parents]
             if len(factors) == 2 or not self.has(APART):

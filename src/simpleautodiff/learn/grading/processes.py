@@ -75,10 +75,13 @@ class ProcessRunner:
             start_new_session=True,
         )
         self.text = b""
-        begun = self._read()
+        begun, doing = self._read(), "it was imported"
+        if "imported" in begun:
+            begun, doing = self._read(), "its operations were tried for the first time"
         if "abilities" not in begun:
             self.close()
-            reason = begun.get("refused") or "it ended, or did not come back, while it was imported"
+            ended = f"did not come back in {self.seconds:g} s" if "timeout" in begun else "ended"
+            reason = begun.get("refused") or f"it {ended} while {doing}"
             raise ArgumentError(f"{self.path} cannot be graded: {reason}")
         found: dict[str, Any] = begun["abilities"]
         return found
