@@ -13,8 +13,9 @@ from typing import Any
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.trace import Trace, trace, trace_formula
 from simpleautodiff.errors import ArgumentError, AutodiffError, FormulaError
+from simpleautodiff.learn.grading.known_faults import FLAGS, RULES, VARIANTS, WRONG_RULES
 from simpleautodiff.learn.grading.mistakes import MISTAKES
-from simpleautodiff.learn.grading.model import FLAGS, RULES, VARIANTS, WRONG_RULES, Model, ModelNode
+from simpleautodiff.learn.grading.model import Model, ModelNode
 from simpleautodiff.learn.graphs import Graph, Step, write_step
 from simpleautodiff.learn.sheets import (
     SYMBOLS,
