@@ -200,6 +200,31 @@ def test_a_class_is_graded_with_progress(folder):
         report.to("junit")
 
 
+def test_no_submission_reads_another_one(tmp_path):
+    right = learn.rung(3).text
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "ann" / "engine.py").write_text(
+        f"import sys\nsys.path.append({str(tmp_path / 'anna')!r})\nfrom theirs import *\n"
+    )
+    (tmp_path / "anna").mkdir()
+    (tmp_path / "anna" / "theirs.py").write_text(right)
+    (tmp_path / "bob.py").write_text("from cid import *\n")
+    (tmp_path / "cid.py").write_text(right)
+    report = learn.grade_class(tmp_path, "rules")
+    assert {one.name: one.ok for one in report.submissions} == {
+        "ann": False, "anna": True, "bob": False, "cid": True
+    }  # fmt: skip
+    assert report.submissions[-1].report.name == str(tmp_path / "cid.py")
+
+
+def test_the_engine_of_a_folder_is_found_among_its_files(tmp_path):
+    for name in ("__init__.py", "test_engine.py", "engine.py", "about.py"):
+        (tmp_path / "ada").mkdir(exist_ok=True)
+        text = learn.rung(3).text if name == "engine.py" else ""
+        (tmp_path / "ada" / name).write_text(text)
+    assert learn.grade_class(tmp_path, "rules").submissions[0].ok
+
+
 def test_the_command_grades_a_folder(folder, capsys):
     assert main(["grade", str(folder), "--task", "rules"]) == 0
     assert "subtraction_sign" in capsys.readouterr().out

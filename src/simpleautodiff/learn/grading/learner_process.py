@@ -108,8 +108,13 @@ def close_doors(allowed: str) -> None:
     def refuse(what: str) -> None:
         raise PermissionError(f"{what} is not allowed while an engine is graded")
 
+    def is_in(real: str, folder: str) -> bool:
+        return real == folder or real.startswith(folder.rstrip(os.sep) + os.sep)
+
     def is_open(real: str) -> bool:
-        return real.startswith((*readable, os.devnull)) and not real.startswith((LIBRARY, "/proc"))
+        if is_in(real, LIBRARY) or is_in(real, "/proc"):
+            return False
+        return real == os.devnull or any(is_in(real, folder) for folder in readable)
 
     def watch(event: str, args: tuple[Any, ...]) -> None:
         if event == "open":
