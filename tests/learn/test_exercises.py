@@ -91,6 +91,12 @@ def test_the_same_seed_makes_the_same_sheet():
     assert str(sheets[0]).count("______") == len(sheets[0].blanks)
 
 
+def test_every_table_that_was_asked_for_has_a_blank():
+    for seed in range(40):
+        sheet = learn.exercise("x*y + (x - y)*x", 2, 5, about=["values", "order"], seed=seed)
+        assert {cell.about for cell in sheet.blanks} == {"values", "order"}
+
+
 def test_what_cannot_be_an_exercise_is_refused():
     with pytest.raises(ArgumentError, match="an exercise is about values, partials"):
         learn.exercise("x", 1, about=["vlaues"])

@@ -229,6 +229,8 @@ PAIRS = [
     and BUGS[a].hint != BUGS[b].hint
     # a sweep has one order; "depth" is part of some of them
     and not {BUGS[a].hint, BUGS[b].hint} <= {*ORDER_FAULTS, "depth"}
+    # without a seed all is 0, whatever else is wrong
+    and "no_seed" not in (BUGS[a].hint, BUGS[b].hint)
     # what is overwritten may be overwritten again, and an old number is overwritten, too
     and {BUGS[a].hint, BUGS[b].hint} not in OVERWRITTEN
 ]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.learn.faults import FAULTS, Changes, Fault
+from simpleautodiff.learn.faults import FAULTS_OF_RUNGS, Changes, Fault
 from simpleautodiff.learn.rungs import RUNGS, rung
 
 
@@ -32,7 +32,7 @@ class Bug:
 def _list_bugs() -> Iterator[Bug]:
     """Yield each fault on each rung whose text has the lines that it changes."""
     texts = [rung.text for rung in RUNGS[:-1]]  # the last is the library, which nobody is to break
-    for fault in FAULTS:
+    for fault in FAULTS_OF_RUNGS:
         made = [_fit(fault, text) for text in texts]
         home = next(number for number, changes in enumerate(made) if number and changes)
         for number, changes in enumerate(made):

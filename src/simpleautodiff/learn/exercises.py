@@ -71,6 +71,10 @@ class Exercise:
         may_be = [cell.key for cell in cells if cell.text]
         rng = random.Random(seed)
         chosen = set(rng.sample(may_be, max(1, round(blanks * len(may_be)))))
+        for subject in about:  # a table with no blank asks for nothing
+            here = [cell.key for cell in cells if cell.text and cell.about == subject]
+            if here and chosen.isdisjoint(here):
+                chosen.add(rng.choice(here))
         self.cells = tuple(
             SheetCell(c.key, c.about, c.name, c.text, c.right, c.key in chosen) for c in cells
         )

@@ -218,7 +218,7 @@ DEF_REVERSE = "def reverse(output: Node) -> dict[Node, float]:\n"
 DEF_FORWARD_5 = "def forward(root: Node) -> dict[Node, Any]:\n"
 DEF_REVERSE_5 = "def reverse(output: Node) -> dict[Node, Any]:\n"
 
-FAULTS = (
+FAULTS_OF_RUNGS = (
     # rules, which every rung has
     fault("sign_of_sub", "subtraction_sign",
         ("[1.0, -1.0]", "[1.0, 1.0]"),
