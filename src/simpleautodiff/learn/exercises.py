@@ -13,7 +13,13 @@ from typing import Any
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.trace import Trace, trace, trace_formula
 from simpleautodiff.errors import ArgumentError, AutodiffError, FormulaError
-from simpleautodiff.learn.grading.known_faults import FLAGS, RULES, VARIANTS, WRONG_RULES
+from simpleautodiff.learn.grading.known_faults import (
+    FLAGS,
+    RARE_RULES,
+    RULES,
+    VARIANTS,
+    WRONG_RULES,
+)
 from simpleautodiff.learn.grading.mistakes import MISTAKES
 from simpleautodiff.learn.grading.model import Model, ModelNode
 from simpleautodiff.learn.graphs import Graph, Step, write_step
@@ -159,7 +165,8 @@ class Exercise:
         """Yield what each misconception gives in a cell, where that is not right."""
         if not self.graph.operations <= RULES.keys():
             return
-        for fault in dict.fromkeys((*WRONG_RULES, *LIKELY, *FLAGS, *VARIANTS)):
+        rules = [rule for rule in WRONG_RULES if rule not in RARE_RULES]
+        for fault in dict.fromkeys((*rules, *LIKELY, *FLAGS, *VARIANTS, *RARE_RULES)):
             number = self._predict(cell, fault)
             if number is not None and not same(number, cell.right):
                 yield fault, number

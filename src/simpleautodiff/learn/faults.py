@@ -82,7 +82,6 @@ EQUAL = """
     def __hash__(self) -> int:
         return hash(self.value)
 """
-INIT_0 = "    def __init__(\n        self, value: float, parent_nodes: list[Node] = []"
 IN_PLACE = """    def __iadd__(self, other: Any) -> Any:
         self.value += other.value if isinstance(other, Node) else other
         return self
@@ -262,6 +261,12 @@ FAULTS_OF_RUNGS = (
         ('"sub", (x, 1), (y, -1)', '"sub", (x, -1), (y, 1)'),
         ("lambda v, a, b: (1, -1)", "lambda v, a, b: (-1, 1)"),
         ("a - b, (1, -1)", "a - b, (-1, 1)")),
+    fault("mul_one_term", "product_of_one_term",
+        ("[node2.value, node1.value]", "[node2.value, 0.0]"),
+        ("(node2.value, node1.value)", "(node2.value, 0)"),
+        ('"mul", (x, b), (y, a)', '"mul", (x, b), (y, 0)'),
+        ("lambda v, a, b: (b, a)", "lambda v, a, b: (b, 0)"),
+        ("(lambda v, a, b: b, lambda v, a, b: a)", "(lambda v, a, b: b, 0)")),
     fault("mul_as_add", "product_as_sum",
         ("[node2.value, node1.value]", "[1.0, 1.0]"),
         ("(node2.value, node1.value)", "(1, 1)"),
@@ -305,7 +310,7 @@ FAULTS_OF_RUNGS = (
         (("tuple(partial for _, partial in parents)", "tuple(partial for _, partial in edges)"),
          ("node.grad_wrt_parents, strict=True", "node.grad_wrt_parents, strict=False"))),
     # nodes
-    fault("equal", "equal_values", (REPR, REPR + EQUAL), (INIT_0, EQUAL[1:] + "\n" + INIT_0)),
+    fault("equal", "equal_values", (REPR, REPR + EQUAL)),
     fault("leaking", "leak", (WEAK, "            parent._children.append(lambda self=self: self)  # type: ignore[arg-type]\n")),
     # forward sweeps
     fault("tangent_overwritten", "overwritten",

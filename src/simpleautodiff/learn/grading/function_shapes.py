@@ -13,12 +13,12 @@ from simpleautodiff.learn.grading.learner_engine import (
     GRADIENT_NAMES,
     LearnerEngine,
     NoEngine,
-    attributes,
     classes,
     constructs,
     first,
     is_array,
     is_number,
+    read_attributes,
     required,
 )
 
@@ -121,7 +121,7 @@ class DualEngine(LearnerEngine):
         for self.cls in classes(namespace, names.get("node")):
             if constructs(self.cls, 0.75, 1.0) and hasattr(self.cls, "__mul__"):
                 probe = self.cls(0.75, 0.125)
-                held = {n: getattr(probe, n) for n in attributes(probe) if not n.startswith("__")}
+                held = read_attributes(probe)
                 values = [n for n, v in held.items() if is_number(v) and v == 0.75]
                 slopes = [n for n, v in held.items() if is_number(v) and v == 0.125]
                 if values and slopes and is_number(getattr(probe + probe, slopes[0], None)):

@@ -34,8 +34,6 @@ VALUE = -1
 # A wrong rule: the operation, and what stands in place of some partials, or of the value.
 WRONG_RULES: dict[str, tuple[str, dict[int, Callable[..., float]]]] = {
     "subtraction_sign": ("sub", {1: lambda v, a, b: 1}),
-    "subtraction_turned": ("sub", {0: lambda v, a, b: -1, 1: lambda v, a, b: 1}),
-    "product_as_sum": ("mul", {0: lambda v, a, b: 1, 1: lambda v, a, b: 1}),
     "product_swapped": ("mul", {0: lambda v, a, b: a, 1: lambda v, a, b: b}),
     "division_sign": ("div", {1: lambda v, a, b: a / b**2}),
     "division_square": ("div", {1: lambda v, a, b: -a / b}),
@@ -51,7 +49,6 @@ WRONG_RULES: dict[str, tuple[str, dict[int, Callable[..., float]]]] = {
     "exponential_of_input": ("exp", {0: lambda v, a: a}),
     "exponential_as_power": ("exp", {0: lambda v, a: a * math.exp(a - 1)}),
     "logarithm_of_value": ("log", {0: lambda v, a: 1 / v if v else math.inf}),
-    "logarithm_base": ("log", {0: lambda v, a: 1 / (a * math.log(10))}),
     "root_half": ("sqrt", {0: lambda v, a: 1 / v}),
     "tanh_of_input": ("tanh", {0: lambda v, a: 1 - a * a}),
     "tanh_square": ("tanh", {0: lambda v, a: 1 - v}),
@@ -59,7 +56,12 @@ WRONG_RULES: dict[str, tuple[str, dict[int, Callable[..., float]]]] = {
     "relu_always": ("relu", {0: lambda v, a: 1.0}),
     "abs_always": ("abs", {0: lambda v, a: 1.0}),
     "maximum_both": ("max", {0: lambda v, a, b: 1.0, 1: lambda v, a, b: 1.0}),
+    "subtraction_turned": ("sub", {0: lambda v, a, b: -1, 1: lambda v, a, b: 1}),
+    "product_as_sum": ("mul", {0: lambda v, a, b: 1, 1: lambda v, a, b: 1}),
+    "product_of_one_term": ("mul", {1: lambda v, a, b: 0}),
+    "logarithm_base": ("log", {0: lambda v, a: 1 / (a * math.log(10))}),
 }
+RARE_RULES = ("subtraction_turned", "product_as_sum", "product_of_one_term", "logarithm_base")
 ORDER_FAULTS = (
     "preorder",
     "unreversed",

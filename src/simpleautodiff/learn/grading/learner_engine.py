@@ -336,8 +336,18 @@ def choose_class(
 
 def holds(node: Any, value: float) -> bool:
     """Tell whether a number is in an attribute of a node."""
-    held = (getattr(node, name, None) for name in attributes(node) if not name.startswith("__"))
-    return any(is_number(x) and x == value for x in held)
+    return any(is_number(x) and x == value for x in read_attributes(node).values())
+
+
+def read_attributes(node: Any) -> dict[str, Any]:
+    """Return what is in the attributes of a node, but for properties that raise an error."""
+    held = {}
+    for name in sorted(attributes(node)):
+        try:
+            held.update({} if name.startswith("__") else {name: getattr(node, name)})
+        except Exception:
+            continue
+    return held
 
 
 def construct(cls: type, *args: float) -> Any:

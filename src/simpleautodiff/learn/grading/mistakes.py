@@ -114,6 +114,8 @@ MISTAKES = _mistakes(
     ("subtraction_sign", "The second partial of a - b is -1.", 0, "sub"),
     ("subtraction_turned", "The partials of a - b are 1 and -1, in this order.", 0, "sub"),
     ("product_as_sum", "The partials of a * b are b and a; 1 and 1 are those of a sum.", 0, "mul"),
+    ("product_of_one_term", "The product rule has two terms: the second partial of a * b is a.",
+     0, "mul"),
     ("product_swapped", "The partial of a * b with respect to a is b, and not a.", 0, "mul"),
     ("division_sign", "The second partial of a / b is -a/b²: the sign is missing.", 2, "div"),
     ("division_square", "The second partial of a / b is -a/b²: the square is missing.", 2, "div"),
