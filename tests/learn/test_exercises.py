@@ -91,6 +91,12 @@ def test_the_same_seed_makes_the_same_sheet():
     assert str(sheets[0]).count("______") == len(sheets[0].blanks)
 
 
+def test_every_table_that_was_asked_for_has_a_blank():
+    for seed in range(40):
+        sheet = learn.exercise("x*y + (x - y)*x", 2, 5, about=["values", "order"], seed=seed)
+        assert {cell.about for cell in sheet.blanks} == {"values", "order"}
+
+
 def test_what_cannot_be_an_exercise_is_refused():
     with pytest.raises(ArgumentError, match="an exercise is about values, partials"):
         learn.exercise("x", 1, about=["vlaues"])
@@ -198,6 +204,31 @@ def test_a_class_is_graded_with_progress(folder):
     assert "bob" in report.to("html")
     with pytest.raises(ArgumentError, match="not 'junit'"):
         report.to("junit")
+
+
+def test_no_submission_reads_another_one(tmp_path):
+    right = learn.rung(3).text
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "ann" / "engine.py").write_text(
+        f"import sys\nsys.path.append({str(tmp_path / 'anna')!r})\nfrom theirs import *\n"
+    )
+    (tmp_path / "anna").mkdir()
+    (tmp_path / "anna" / "theirs.py").write_text(right)
+    (tmp_path / "bob.py").write_text("from cid import *\n")
+    (tmp_path / "cid.py").write_text(right)
+    report = learn.grade_class(tmp_path, "rules")
+    assert {one.name: one.ok for one in report.submissions} == {
+        "ann": False, "anna": True, "bob": False, "cid": True
+    }  # fmt: skip
+    assert report.submissions[-1].report.name == str(tmp_path / "cid.py")
+
+
+def test_the_engine_of_a_folder_is_found_among_its_files(tmp_path):
+    for name in ("__init__.py", "test_engine.py", "engine.py", "about.py"):
+        (tmp_path / "ada").mkdir(exist_ok=True)
+        text = learn.rung(3).text if name == "engine.py" else ""
+        (tmp_path / "ada" / name).write_text(text)
+    assert learn.grade_class(tmp_path, "rules").submissions[0].ok
 
 
 def test_the_command_grades_a_folder(folder, capsys):

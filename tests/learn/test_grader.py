@@ -18,8 +18,9 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.answers import answer
 from simpleautodiff.learn.grading.bank import BANK, TASKS
 from simpleautodiff.learn.grading.diagnosis import agree
+from simpleautodiff.learn.grading.known_faults import FAULTS, ORDER_FAULTS, VARIANTS
 from simpleautodiff.learn.grading.mistakes import MISTAKES
-from simpleautodiff.learn.grading.model import FAULTS, ORDER_FAULTS, STYLES, VARIANTS, predict
+from simpleautodiff.learn.grading.model import STYLES, predict
 from simpleautodiff.learn.graphs import random_graph
 
 ENGINES = pathlib.Path(__file__).parent / "engines"
@@ -83,6 +84,18 @@ def test_rung_0_has_the_defects_it_points_at():
         ("array_class", "value", ()),
         ("pulled_gradients", "value", ("depth", "leak")),
         ("jvp_and_grad", "dual", ()),
+        ("seed_argument", "value", ()),
+        ("optional_gradients", "value", ("depth",)),
+        ("static_graph", "value", ("depth",)),
+        ("gradient_tape", "tape", ()),
+        ("arrays_only", "value", ()),
+        ("gradient_object", "tape", ()),
+        ("list_of_inputs", "grad", ("depth",)),
+        ("many_tangents", "dual", ()),
+        ("value_and_grad", "grad", ()),
+        ("one_variable", "dual", ()),
+        ("printing_script", "value", ("depth",)),
+        ("global_tape", "node", ()),
     ],
 )
 def test_engines_in_published_shapes_are_graded_without_adapters(name, shape, limits):
@@ -95,9 +108,20 @@ def test_engines_in_published_shapes_are_graded_without_adapters(name, shape, li
 # Every fault by its name. -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", BUGS)
+DEFECTS = {"stale_unreached", "depth", "phantom_child", "leak", "shared_parents"}  # of rung 0
+ALSO_ELSEWHERE = [
+    pytest.param(name, marks=() if "_" not in name or name[-1].isalpha() else pytest.mark.slow)
+    for name in BUGS
+]
+
+
+@pytest.mark.parametrize("name", ALSO_ELSEWHERE)
 def test_every_fault_is_named(name):
     report = grade(learn.bugs.load(name))
+    if BUGS[name].rung == 0:  # which has its own defects, too
+        assert BUGS[name].hint in report.mistakes
+        assert {*report.mistakes} <= {BUGS[name].hint, *DEFECTS}
+        return
     assert report.mistakes == (BUGS[name].hint,)
     assert all(finding.certain for finding in report.findings)
     assert report.unexplained == ()
@@ -159,6 +183,24 @@ PRE_VISIT = """                topo.append(v)
         ("function_class", [("-g * a / b**2", "-g * a / b"), ("(g / a,)", "(g / math.log(a),)")],
          {"division_square", "logarithm_of_value"}),
         ("value_class", [POWER, EXP], {"power_exponent", "overwritten_in_exp", "depth"}),
+        ("seed_argument", [("adjoint +=", "adjoint =")], {"overwritten"}),
+        ("optional_gradients", [("g if p.grad is None else p.grad + g", "g")],
+         {"overwritten", "depth"}),
+        ("static_graph", [("return (1.0, -1.0)", "return (1.0, 1.0)")],
+         {"subtraction_sign", "depth"}),
+        ("gradient_tape", [("reversed(self.ops)", "self.ops")], {"unreversed"}),
+        ("arrays_only", [("gx if x.grad is None else x.grad + gx", "gx"), ("g, -g", "g, g")],
+         {"overwritten", "subtraction_sign"}),
+        ("gradient_object", [("d[dep] +=", "d[dep] =")], {"overwritten"}),
+        ("list_of_inputs", [("(self, o.v), (o, self.v)", "(self, self.v), (o, o.v)")],
+         {"product_swapped", "depth"}),
+        ("many_tangents", [("self.val * o.der + o.val * self.der", "self.der * o.der")],
+         {"product_of_derivatives"}),
+        ("value_and_grad", [("g.get(id(p), 0.0) + ", ""), ("math.cos", "math.sin")],
+         {"overwritten", "sine_is_sine"}),
+        ("one_variable", [("DualNumber(x, 1)", "DualNumber(x)")], {"no_seed"}),
+        ("printing_script", [("fn(v.grad)", "fn(1)")], {"no_adjoint", "depth"}),
+        ("global_tape", [("adjoints[output.index] = 1", "adjoints[-1] = 1")], {"from_the_end"}),
     ],
 )  # fmt: skip
 def test_faults_of_engines_in_published_shapes_are_named(tmp_path, engine, changes, mistakes):
@@ -170,19 +212,25 @@ def test_faults_of_engines_in_published_shapes_are_named(tmp_path, engine, chang
     assert set(grade(str(tmp_path / "mine.py")).mistakes) == mistakes
 
 
-def test_there_are_enough_faults_on_every_rung():
-    assert len(BUGS) >= 20
-    assert {bug.rung for bug in BUGS.values()} == set(range(1, 9))
+@pytest.mark.parametrize("number", range(9))
+def test_there_are_enough_faults_on_every_rung(number):
+    here = [bug for bug in BUGS.values() if bug.rung == number]
+    assert len(here) >= 20
+    assert learn.bugs.choose(number) in {bug.name for bug in here}
+    for bug in here:
+        assert learn.bugs.source(bug.name) != learn.rung(number).text
 
 
 OVERWRITTEN = ({"overwritten", "no_visited"}, {"overwritten", "stale_sum"})
 PAIRS = [
     (a, b)
     for a, b in itertools.combinations(BUGS, 2)
-    if BUGS[a].rung == BUGS[b].rung
+    if BUGS[a].rung == BUGS[b].rung > 0  # the paper's program has faults enough
     and BUGS[a].hint != BUGS[b].hint
     # a sweep has one order; "depth" is part of some of them
     and not {BUGS[a].hint, BUGS[b].hint} <= {*ORDER_FAULTS, "depth"}
+    # without a seed all is 0, whatever else is wrong
+    and "no_seed" not in (BUGS[a].hint, BUGS[b].hint)
     # what is overwritten may be overwritten again, and an old number is overwritten, too
     and {BUGS[a].hint, BUGS[b].hint} not in OVERWRITTEN
 ]
@@ -196,7 +244,7 @@ def is_possible(pair):
     return True
 
 
-POSSIBLE = list(filter(is_possible, PAIRS))  # 174, of which the four of ALIKE cannot be told
+POSSIBLE = list(filter(is_possible, PAIRS))
 
 
 @pytest.mark.parametrize("pair", random.Random(2).sample(POSSIBLE, 16), ids="-".join)
@@ -267,6 +315,14 @@ def test_the_bank_is_large_and_every_graph_says_what_it_exposes():
 
 
 # What is said. ------------------------------------------------------------------------------------
+
+
+def test_any_number_of_wrong_rules_is_named_beside_another_fault():
+    rules = ("sign_of_sub_3", "sign_of_div_3", "exp_of_input_3")
+    others = ("sign_of_neg_3", "sign_of_cos_3", "no_factor_3")
+    for faults in (rules, (*rules, "overwritten"), (*others, "first_place")):
+        report = grade(learn.bugs.load(*faults))
+        assert set(report.mistakes) == {BUGS[name].hint for name in faults}
 
 
 def test_the_diagnosis_is_one():
@@ -353,11 +409,13 @@ def test_a_failing_graph_has_the_diagnosis_that_explains_it():
 def test_graphs_that_fail_for_no_known_reason_are_shown_beside_a_known_one():
     source = learn.bugs.source("sign_of_div").replace("math.exp(value_of(x))", "3.25")
     report = grade(load_text(source))
-    assert "division_sign" in report.mistakes
+    assert set(report.mistakes) == {"division_sign", "wrong_value"}
+    assert "Your exp" in str(report) or "your exp" in str(report)
+    report = grade(load_text(source.replace("math.cos(value_of(x)),", "1.5,")))
+    assert set(report.mistakes) == {"division_sign", "wrong_value"}  # of one of the two
     rest = report.unexplained
     assert rest
-    assert all("exp" in run.case.graph.operations for run in rest)
-    assert [step[1] for step in rest[0].case.graph.steps] == ["exp"]
+    assert [step[1] for step in rest[0].case.graph.steps] in (["exp"], ["cos"])
     for text in (str(report), report.to("html")):
         assert "in a way that this does not explain" in text
     assert json.loads(report.to("json"))["unexplained"]
@@ -384,7 +442,7 @@ def test_code_that_ends_its_process_does_not_end_the_grader(tmp_path):
         honest(y)
     """
     assert grade_text(tmp_path, ends).mistakes == ("died",)
-    with pytest.raises(ArgumentError, match="it ended, or did not come back"):
+    with pytest.raises(ArgumentError, match=r"it (ended|did not come back) while"):
         grade_text(tmp_path, "import os; os._exit(0)")
 
 

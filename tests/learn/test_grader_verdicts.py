@@ -167,6 +167,12 @@ class Tape:
 """
 
 
+def test_a_property_that_raises_is_no_obstacle(tmp_path):
+    text = (ENGINES / "graph_class.py").read_text()
+    trap = "\nNode.last = property(lambda node: node.parents[-1])\n"
+    assert grade(write_engine(tmp_path, text + trap)).mistakes == ()
+
+
 @pytest.mark.parametrize("name", ["index", "i", "idx", "id"])
 @pytest.mark.parametrize("returned", ["g", "dict(enumerate(g))", "tuple(g)"])
 def test_derivatives_by_position_on_the_tape_are_read(tmp_path, name, returned):

@@ -7,9 +7,12 @@ import html
 import io
 import json
 import os
+import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from simpleautodiff.errors import ArgumentError
@@ -87,8 +90,10 @@ def _submissions(folder: str) -> Iterator[tuple[str, str]]:
             yield entry.name.removesuffix(".py"), entry.path
         elif entry.is_dir() and not entry.name.startswith((".", "_")):
             inner = sorted(name for name in os.listdir(entry.path) if name.endswith(".py"))
+            inner = [name for name in inner if not name.startswith(("_", ".", "test_"))]
             if inner:
-                yield entry.name, os.path.join(entry.path, inner[0])
+                name = "engine.py" if "engine.py" in inner else inner[0]
+                yield entry.name, os.path.join(entry.path, name)
 
 
 def grade_class(
@@ -103,7 +108,8 @@ def grade_class(
     Parameters
     ----------
     folder
-        With a file for each learner, `ada.py`, or a folder for each with a file in it.
+        With a file for each learner, `ada.py`, or a folder for each with a file in it: `engine.py`,
+        or else the first. No submission can read another one.
     task, options
         As for `grade`.
     progress
@@ -123,11 +129,23 @@ def grade_class(
     found = find_submissions(os.fspath(folder))
     graded = []
     for name, path in progress(found) if progress else found:
-        try:
-            graded.append(Submission(name, grade(path, task, **options)))
-        except ArgumentError as error:
-            graded.append(Submission(name, None, str(error).removeprefix(f"{path} ")))
+        with _apart(path, os.fspath(folder)) as own:
+            try:
+                report = replace(grade(own, task, **options), name=path)
+                graded.append(Submission(name, report))
+            except ArgumentError as error:
+                graded.append(Submission(name, None, str(error).removeprefix(f"{own} ")))
     return ClassReport(os.fspath(folder), tuple(graded))
+
+
+@contextmanager
+def _apart(path: str, folder: str) -> Iterator[str]:
+    """Give a file that stands among those of others a folder of its own."""
+    if not os.path.samefile(os.path.dirname(path), folder):
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as own:
+        yield shutil.copy(path, own)
 
 
 def _status(one: Submission) -> str:

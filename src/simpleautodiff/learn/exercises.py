@@ -13,8 +13,15 @@ from typing import Any
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.trace import Trace, trace, trace_formula
 from simpleautodiff.errors import ArgumentError, AutodiffError, FormulaError
+from simpleautodiff.learn.grading.known_faults import (
+    FLAGS,
+    RARE_RULES,
+    RULES,
+    VARIANTS,
+    WRONG_RULES,
+)
 from simpleautodiff.learn.grading.mistakes import MISTAKES
-from simpleautodiff.learn.grading.model import FLAGS, RULES, VARIANTS, WRONG_RULES, Model, ModelNode
+from simpleautodiff.learn.grading.model import Model, ModelNode
 from simpleautodiff.learn.graphs import Graph, Step, write_step
 from simpleautodiff.learn.sheets import (
     SYMBOLS,
@@ -71,6 +78,10 @@ class Exercise:
         may_be = [cell.key for cell in cells if cell.text]
         rng = random.Random(seed)
         chosen = set(rng.sample(may_be, max(1, round(blanks * len(may_be)))))
+        for subject in about:  # a table with no blank asks for nothing
+            here = [cell.key for cell in cells if cell.text and cell.about == subject]
+            if here and chosen.isdisjoint(here):
+                chosen.add(rng.choice(here))
         self.cells = tuple(
             SheetCell(c.key, c.about, c.name, c.text, c.right, c.key in chosen) for c in cells
         )
@@ -155,7 +166,8 @@ class Exercise:
         """Yield what each misconception gives in a cell, where that is not right."""
         if not self.graph.operations <= RULES.keys():
             return
-        for fault in dict.fromkeys((*WRONG_RULES, *LIKELY, *FLAGS, *VARIANTS)):
+        rules = [rule for rule in WRONG_RULES if rule not in RARE_RULES]
+        for fault in dict.fromkeys((*rules, *LIKELY, *FLAGS, *VARIANTS, *RARE_RULES)):
             number = self._predict(cell, fault)
             if number is not None and not same(number, cell.right):
                 yield fault, number

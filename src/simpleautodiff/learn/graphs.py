@@ -59,6 +59,8 @@ def write_step(operation: str, args: Sequence[Argument]) -> str:
     ('x - 2', 'sin(x)')
     """
     texts = [arg if isinstance(arg, str) else f"({arg})" if arg < 0 else f"{arg}" for arg in args]
+    if operation == "constant":
+        return texts[0]
     if operation in OPERATION_SIGNS:
         return f" {OPERATION_SIGNS[operation]} ".join(texts)
     return f"-{texts[0]}" if operation == "neg" else f"{operation}({', '.join(texts)})"

@@ -1,12 +1,15 @@
 """The grader: adversarial graphs for an engine somebody wrote, and the misconception behind it.
 
 engine_shapes    the shapes engines are written in, found automatically
+node_shapes      those with nodes: Value, Var, Node, Tape
+function_shapes  those with functions: grad(f), dual numbers
 learner_engine   a learner's engine, used through one interface
 running          one case, built and swept by a learner's engine
 learner_process  the process in which a learner's code runs, within limits
 processes        how the grader talks to that process
 bank, bank_runs  the graphs, each with the misconception it exposes; and what an engine finds
 model            an engine that can be wrong in every known way, to see which explains the numbers
+known_faults     rules and how they go wrong, and what else can be wrong
 mistakes         the misconceptions: what is said about each, and where to read
 answers          what is right: the library's own numbers
 diagnosis        from numbers to misconceptions

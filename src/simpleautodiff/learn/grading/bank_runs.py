@@ -9,6 +9,7 @@ from typing import Any
 
 from simpleautodiff.learn.grading.bank import BANK, Case
 from simpleautodiff.learn.grading.diagnosis import CaseRun
+from simpleautodiff.learn.grading.model import predict
 from simpleautodiff.learn.grading.processes import Runner
 from simpleautodiff.learn.graphs import EASY, Graph, random_graph
 
@@ -44,12 +45,19 @@ def _adapt(case: Case, abilities: dict[str, Any]) -> Case:
     smooth = [function for function in SMOOTH if function in known]
     if case.task == "rules" or not smooth or case.graph.operations <= {*known, "constant"}:
         return case
-    steps = tuple(
-        (name, smooth[0] if op in SMOOTH and op not in known else op, args)
-        for name, op, args in case.graph.steps
-    )
-    graph = replace(case.graph, steps=steps)
-    return replace(case, graph=graph, name=f"{graph}, {case.way}")
+    for function in smooth:
+        steps = tuple(
+            (name, function if op in SMOOTH and op not in known else op, args)
+            for name, op, args in case.graph.steps
+        )
+        graph = replace(case.graph, steps=steps)
+        if _is_defined(graph):  # of a sine there may be no logarithm
+            return replace(case, graph=graph, name=f"{graph}, {case.way}")
+    return case
+
+
+def _is_defined(graph: Graph) -> bool:
+    return predict(graph, [("build",)]) is not None
 
 
 def _within(case: Case, abilities: dict[str, Any]) -> bool:
@@ -67,7 +75,14 @@ def _within(case: Case, abilities: dict[str, Any]) -> bool:
         return False
     if "constant" in case.graph.operations and not abilities["constants"]:
         return False
+    if abilities["shape"] == "grad" and not _is_few(case, abilities):
+        return False
     return abilities["whole_graph"] or _is_whole(case)
+
+
+def _is_few(case: Case, abilities: dict[str, Any]) -> bool:
+    """Tell whether `grad(f)` takes functions of as many arguments as a graph has inputs."""
+    return len(case.graph.inputs) == 1 or not abilities.get("one_input")
 
 
 def _is_whole(case: Case) -> bool:
@@ -80,7 +95,8 @@ def run_on(runner: Runner, case: Case, depth: int) -> Iterator[CaseRun]:
     for mode in runner.abilities["modes"]:
         if runner.abilities["shape"] == "dual" and case.way == "interior":
             continue
-        if mode == "reverse" and runner.abilities.get("driver") and not _is_whole(case):
+        asks_driver = mode == "reverse" and runner.abilities.get("driver")
+        if asks_driver and not (_is_whole(case) and _is_few(case, runner.abilities)):
             continue
         for script in case.scripts(mode):
             steps: Any = depth if case.length else case.graph.steps
@@ -114,6 +130,7 @@ def run_programs(runner: Runner, programs: int, seed: int) -> list[CaseRun]:
     runs = []
     for _ in range(programs if operations else 0):
         size, inputs = rng.randrange(2, 9), rng.randrange(1, 4)
+        inputs = 1 if runner.abilities.get("one_input") else inputs
         graph = random_graph(rng, operations, size, inputs, runner.abilities["constants"])
         runs += list(run_on(runner, as_case(graph), 1))
     return runs

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 from simpleautodiff.learn.grading.answers import answer, bounds
 from simpleautodiff.learn.grading.bank import Case, Script
-from simpleautodiff.learn.grading.model import (
-    APART,
+from simpleautodiff.learn.grading.known_faults import (
     ASSIGNED,
-    COMPOSED,
     FAULTS,
     ORDER_FAULTS,
-    STYLES,
+    RULES,
     WRONG_RULES,
-    predict,
 )
+from simpleautodiff.learn.grading.model import APART, COMPOSED, STYLES, predict
 
 Vector = list[float | None]
 _answer = lru_cache(1024)(answer)  # the graphs of the bank are asked for again and again
@@ -72,6 +70,17 @@ class CaseRun:
         return numbers
 
     @cached_property
+    def is_alone(self) -> bool:
+        """Whether it is one sweep through one operation on different inputs."""
+        graph = self.case.graph
+        plain = self.numbers and self.case.way == "once"
+        if not plain or self.case.kink or self.case.length or len(graph.steps) != 1:
+            return False
+        _, operation, args = graph.steps[0]
+        inputs = args[:1] if operation == "pow" else args
+        return set(inputs) <= set(graph.names) and len(set(inputs)) == len(inputs)
+
+    @cached_property
     def ok(self) -> bool:
         """Whether everything is right."""
         if not self.numbers or self.has_none:
@@ -121,6 +130,7 @@ def explain(runs: Sequence[CaseRun]) -> Diagnosis:
     """Find the fewest faults with which the model finds the same numbers in every run.
 
     A fault may be in one mode alone, so if nothing explains both, each is explained by itself.
+    Rules that are wrong by themselves are seen at graphs of one operation, however many they are.
     """
     runs = [run for run in runs if run.numbers and not (run.case.kink or run.case.length)]
     runs = [run for run in runs if run.case.way != "failed"]
@@ -130,10 +140,39 @@ def explain(runs: Sequence[CaseRun]) -> Diagnosis:
     if found:
         return found
     modes = [[run for run in runs if run.mode == mode] for mode in ("reverse", "forward")]
-    parts = [_exact(part) or _explain_plain(part) or _guess(part) for part in modes if part]
+    parts = [_explain_mode(part) for part in modes if part]
     faults = dict.fromkeys(fault for part in parts for fault in part.faults)
     others = tuple(other for part in parts for other in part.others)
     return Diagnosis(tuple(faults), all(part.certain for part in parts), others)
+
+
+def _explain_mode(runs: Sequence[CaseRun]) -> Diagnosis:
+    """Explain the runs of one mode: exactly, or as far as may be."""
+    rules = tuple(_find_wrong_rules(runs))
+    return (
+        _exact(runs) or _add_to(rules, runs) or _explain_plain(runs, rules) or _guess(runs, rules)
+    )
+
+
+def _find_wrong_rules(runs: Sequence[CaseRun]) -> Iterator[str]:
+    """Yield the wrong rules that graphs of one operation show, one for each operation."""
+    alone = [run for run in runs if run.is_alone]
+    for operation in RULES:
+        here = [run for run in alone if run.case.graph.steps[0][1] == operation]
+        if not all(agree(run.found, run.right) for run in here):
+            rules = (name for name, (wrong, _) in WRONG_RULES.items() if wrong == operation)
+            explain = (name for name in rules if all(run.explained((name,)) for run in here))
+            yield from islice(explain, 1)
+
+
+def _add_to(rules: tuple[str, ...], runs: Sequence[CaseRun]) -> Diagnosis | None:
+    """Return some wrong rules, by themselves or with one fault more, that explain all runs."""
+    ordered = sorted(runs, key=_size)
+    for fault in ("", *FAULTS) if rules else ():
+        named = rules if not fault else (fault, *rules)
+        if any(all(run.explained(named, style) for run in ordered) for style in STYLES):
+            return Diagnosis(named)
+    return None
 
 
 def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
@@ -147,7 +186,8 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
         named = (*faults, *way)
         return any(all(run.explained(named, style) for run in ordered) for style in styles)
 
-    styles = ("search", "tape", *{"dual" if run.mode == "forward" else "stack" for run in failing})
+    of_mode = {"forward": "dual", "reverse": "stack"}
+    styles = ("search", "tape", "tape to the end", *{of_mode[run.mode] for run in failing})
     faults = _find_candidates(failing)
     pairs = [p for p in combinations(faults, 2) if len(set(p) & set(ORDER_FAULTS)) < 2]
     found: list[tuple[str, ...]] = []
@@ -177,7 +217,7 @@ def _find_candidates(failing: Sequence[CaseRun]) -> list[str]:
     return [fault for fault in FAULTS if is_met(fault)]
 
 
-def _explain_plain(runs: Sequence[CaseRun]) -> Diagnosis | None:
+def _explain_plain(runs: Sequence[CaseRun], rules: tuple[str, ...]) -> Diagnosis | None:
     """Return a fault that explains the runs on sums, products and functions alone.
 
     An engine may compute x - y as x + (-1) * y, and keep its parents in a set, whose order is any:
@@ -187,8 +227,9 @@ def _explain_plain(runs: Sequence[CaseRun]) -> Diagnosis | None:
     failing = [run for run in plain if not agree(run.found, run.right)]
     for fault in FAULTS if len(failing) > 2 else ():
         for style in STYLES:
-            if all(_explained_by_some_order(run, fault, style) for run in [*failing, *plain]):
-                return Diagnosis((fault,), False)
+            named = (fault, *rules)
+            if all(_explained_by_some_order(run, named, style) for run in [*failing, *plain]):
+                return Diagnosis(named, False)
     return None
 
 
@@ -200,28 +241,28 @@ def _is_plain(run: CaseRun) -> bool:
     return few and plain and all(isinstance(arg, str) for arg in args)
 
 
-def _explained_by_some_order(run: CaseRun, fault: str, style: str) -> bool:
+def _explained_by_some_order(run: CaseRun, faults: tuple[str, ...], style: str) -> bool:
     first = len(run.case.graph.inputs)
-    depends_on_order = fault in (*ORDER_FAULTS, *ASSIGNED, "overwritten")
+    depends_on_order = not {*ORDER_FAULTS, *ASSIGNED, "overwritten"}.isdisjoint(faults)
     several = run.mode == "reverse" and style == "set" and depends_on_order
     turns = range(2 ** len(run.case.graph.steps)) if several else (0,)
-    return any(run.explained((fault,), style, turned << first) for turned in turns)
+    return any(run.explained(faults, style, turned << first) for turned in turns)
 
 
-def _guess(runs: Sequence[CaseRun]) -> Diagnosis:
+def _guess(runs: Sequence[CaseRun], rules: tuple[str, ...]) -> Diagnosis:
     """Return the fault that explains most of what is wrong, if it explains enough of it."""
-    failing = [run for run in runs if not agree(run.found, run.right)]
-    passing = [run for run in runs if agree(run.found, run.right)]
+    failing = [run for run in runs if not run.explained(rules)]
+    passing = [run for run in runs if run.explained(rules)]
     scores = {}
     for fault in FAULTS:
-        hits = sum(run.explained((fault,)) for run in failing)
-        misses = sum(not run.explained((fault,)) for run in passing)
+        hits = sum(run.explained((fault, *rules)) for run in failing)
+        misses = sum(not run.explained((fault, *rules)) for run in passing)
         if hits:
             scores[fault] = (hits - misses, hits)
     best = max(scores, key=lambda fault: scores[fault], default="")
     if best and scores[best][0] > 0 and 2 * scores[best][1] >= len(failing):
-        return Diagnosis((best,), False)
-    return Diagnosis(("unknown",), False)
+        return Diagnosis((best, *rules), False)
+    return Diagnosis((*rules, "unknown"), False)
 
 
 def blame(run: CaseRun, faults: Sequence[str]) -> tuple[str, ...]:
@@ -233,7 +274,7 @@ def blame(run: CaseRun, faults: Sequence[str]) -> tuple[str, ...]:
                 return some
     if _is_plain(run):
         for fault in faults:
-            if _explained_by_some_order(run, fault, "set"):
+            if _explained_by_some_order(run, (fault,), "set"):
                 return (fault,)
     return ()
 

@@ -26,8 +26,8 @@ from simpleautodiff.learn.grading.diagnosis import (
     explain,
 )
 from simpleautodiff.learn.grading.grade_report import Finding, Report, name_numbers
+from simpleautodiff.learn.grading.known_faults import FAULTS, VARIANTS
 from simpleautodiff.learn.grading.mistakes import LIMIT, MISTAKES, blame_operation
-from simpleautodiff.learn.grading.model import FAULTS, VARIANTS
 from simpleautodiff.learn.grading.processes import Runner, start_runner
 from simpleautodiff.learn.grading.shrinking import shrink
 from simpleautodiff.learn.graphs import Graph
@@ -160,7 +160,7 @@ def _find(runs: list[CaseRun], memory: dict[str, Any]) -> list[Finding]:
     findings = [
         Finding(
             MISTAKES[VARIANTS.get(fault, fault)],
-            _smallest_run(runs, fault),
+            _smallest_run(runs, fault, diagnosis.faults),
             diagnosis.certain,
             others=diagnosis.others if number == 0 else (),
         )
@@ -171,27 +171,32 @@ def _find(runs: list[CaseRun], memory: dict[str, Any]) -> list[Finding]:
     if living > 100:
         findings.append(Finding(MISTAKES["leak"], None, True, f"{living} of 200 results are kept"))
     if shared:
-        findings = _blame_default(findings, f"all nodes have the same {shared}")
+        detail = f"all nodes have the same {shared}"
+        findings = _blame_default(findings, detail, memory.get("written", False))
     seen: dict[str, Finding] = {}
     for finding in findings:
         seen.setdefault(finding.mistake.name, finding)
     return list(seen.values())
 
 
-def _blame_default(findings: list[Finding], detail: str) -> list[Finding]:
+def _blame_default(findings: list[Finding], detail: str, written: bool) -> list[Finding]:
     """Name the shared default list: it explains what nothing else does, or is still a trap."""
     unknown = [finding for finding in findings if finding.mistake.name == "unknown"]
     mistake = MISTAKES["shared_parents"]
-    if not unknown:
+    if not unknown or not written:
         return [*findings, Finding(replace(mistake, kind=LIMIT), None, True, detail)]
     rest = [f for f in findings if f.mistake.name not in ("unknown", "exponential", "depth")]
     return [Finding(mistake, unknown[0].run, True, detail), *rest]
 
 
-def _smallest_run(runs: list[CaseRun], fault: str) -> CaseRun | None:
-    """Return the smallest graph that fails because of this fault."""
+def _smallest_run(runs: list[CaseRun], fault: str, faults: Sequence[str]) -> CaseRun | None:
+    """Return the smallest graph that fails because of this fault, or of none that is known."""
     failing = [run for run in runs if run.numbers and not run.ok]
-    because = [run for run in failing if fault == "unknown" or not _same(run, fault)]
+    known = [other for other in faults if other != "unknown"]
+    because = [
+        run for run in failing
+        if (not blame(run, known) if fault == "unknown" else not _same(run, fault))
+    ]  # fmt: skip
     ordered = sorted(because or failing, key=lambda run: (len(run.case.graph.steps), run.mode))
     return ordered[0] if ordered else None
 
@@ -270,7 +275,7 @@ def _assign_cases(runs: list[CaseRun], findings: list[Finding]) -> list[Finding]
         elif not blamed:  # the model cannot tell
             far = [fault for fault in faults if run.case.length or fault in COUNTS_PATHS]
             blamed = [VARIANTS.get(fault, fault) for fault in far]
-        operations = run.case.graph.operations
+        operations = {{"iadd": "add"}.get(op, op) for op in run.case.graph.operations}
         blamed = blamed or [f.mistake.name for f in findings if f.operation in operations]
         for name in blamed or rest:
             cases[name].add(run.case.name)
@@ -301,21 +306,10 @@ def _name_operation(finding: Finding, runs: list[CaseRun]) -> Finding:
     if finding.mistake.name != "unknown" or run is None or len(run.case.graph.steps) != 1:
         return finding
     operation = run.case.graph.steps[0][1]
-    alone = [other for other in [*runs, run] if _is_alone(other)]
+    alone = [other for other in [*runs, run] if other.is_alone]
     wrong = {other.case.graph.steps[0][1] for other in alone if not other.ok}
     right = {other.case.graph.steps[0][1] for other in alone if other.ok}
     if operation not in wrong or right <= wrong:
         return finding
     mistake = blame_operation(operation, value=not agree(run.found[:1], run.right[:1]))
     return replace(finding, mistake=mistake, certain=True, operation=operation)
-
-
-def _is_alone(run: CaseRun) -> bool:
-    """Tell whether a run is one sweep through one operation on different inputs."""
-    graph = run.case.graph
-    plain = run.numbers and run.case.way == "once" and not (run.case.kink or run.case.length)
-    if not plain or len(graph.steps) != 1:
-        return False
-    _, operation, args = graph.steps[0]
-    inputs = args[:1] if operation == "pow" else args
-    return set(inputs) <= set(graph.names) and len(set(inputs)) == len(inputs)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
@@ -30,6 +31,10 @@ GRADIENT_NAMES = (
     "differentiate",
     "diff",
     "jacobian",
+    "value_and_grad",
+    "value_and_gradient",
+    "autograd",
+    "autodiff",
 )
 INPUT_NAMES = (
     "input",
@@ -42,6 +47,8 @@ INPUT_NAMES = (
     "watch",
     "track",
 )
+WATCH_NAMES = ("watch", "track", "register")
+COMPUTE_NAMES = ("forward", "evaluate", "eval", "compute")
 RESET_NAMES = (
     "zero_grad",
     "zero_grads",
@@ -100,6 +107,7 @@ class LearnerEngine:
 
     shape = ""
     modes: tuple[str, ...] = ()
+    inputs: Sequence[Any] = ()  # of the graph that is swept
     whole_graph = True  # nodes can be held, so any of them can be swept from and read
 
     def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
@@ -121,6 +129,9 @@ class LearnerEngine:
 
     def start(self) -> None:
         """Begin a new graph."""
+
+    def compute(self, nodes: dict[str, Any]) -> None:
+        """Compute the values of a graph, where building it does not."""
 
     def sweep(self, mode: str, node: Any) -> Any:
         """Sweep from a node; return what the engine returns."""
@@ -230,14 +241,21 @@ def position(node: Any) -> int | None:
 
 def holds_derivatives(result: Any, node: Any) -> bool:
     """Tell whether a result is looked up for a node: a mapping, or a list by positions."""
-    return isinstance(result, Mapping) or (
-        isinstance(result, (list, tuple)) and position(node) is not None
+    return (
+        isinstance(result, Mapping)
+        or (isinstance(result, (list, tuple)) and position(node) is not None)
+        or callable(getattr(result, "wrt", None))
     )
 
 
 def look_up(result: Any, node: Any) -> Any:
     """Return what a sweep's result holds for a node: by the node, its id() or its position."""
     place = position(node)
+    if callable(getattr(result, "wrt", None)):
+        try:
+            return result.wrt(node)
+        except LookupError:
+            return MISSING
     if not isinstance(result, Mapping):
         return result[place] if place is not None and 0 <= place < len(result) else MISSING
     by_number = all(isinstance(key, int) for key in result)
@@ -270,9 +288,15 @@ def attributes(node: Any) -> set[str]:
     return set(getattr(node, "__dict__", ())) | set(dir(type(node)))
 
 
+def is_array(x: Any) -> bool:
+    """Tell whether something is an array of NumPy, which is loaded if there is one."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(x, getattr(numpy, "ndarray", ()))
+
+
 def is_number(x: Any) -> bool:
-    """Tell whether something is a number."""
-    return isinstance(x, Number) and not isinstance(x, bool)
+    """Tell whether something is a number, or an array that holds just one."""
+    return (isinstance(x, Number) and not isinstance(x, bool)) or (is_array(x) and x.size == 1)
 
 
 def to_float(x: Any, engine: LearnerEngine) -> Any:
@@ -280,8 +304,83 @@ def to_float(x: Any, engine: LearnerEngine) -> Any:
     if x is None or isinstance(x, (bool, str)):
         return None
     try:
-        return float(x)
+        return float(x.item() if is_array(x) and x.size == 1 else x)
     except (TypeError, ValueError, OverflowError):
         pass
     inner = getattr(x, engine.value_name, None) if engine.value_name else None
     return to_float(inner, engine) if inner is not None and inner is not x else None
+
+
+def classes(namespace: dict[str, Any], wanted: str | None) -> Iterator[type]:
+    """Yield the classes of a module, the named one first; those with operators before others."""
+    own = [c for c in namespace.values() if inspect.isclass(c)]
+    home = namespace.get("__name__")
+    own = [c for c in own if f"{c.__module__}.".startswith(f"{home}.") or c.__name__ == wanted]
+    own = [c for c in own if wanted in (None, c.__name__)]
+    own.sort(key=lambda c: (c.__name__ not in CLASS_NAMES, not hasattr(c, "__add__")))
+    yield from dict.fromkeys(own)
+
+
+def choose_class(
+    namespace: dict[str, Any],
+    wanted: str | None,
+    fits: Callable[[Any], Any] = lambda node: True,
+) -> type:
+    """Choose the class of inputs: one that is made of a number, and best that holds it then."""
+    found = [c for c in classes(namespace, wanted) if constructs(c, 0.75)]
+    found = [c for c in found if fits(construct(c, 0.75))]
+    if not found:
+        raise NoEngine
+    return next((c for c in found if holds(construct(c, 0.75), 0.75)), found[0])
+
+
+def holds(node: Any, value: float) -> bool:
+    """Tell whether a number is in an attribute of a node."""
+    return any(is_number(x) and x == value for x in read_attributes(node).values())
+
+
+def read_attributes(node: Any) -> dict[str, Any]:
+    """Return what is in the attributes of a node, but for properties that raise an error."""
+    held = {}
+    for name in sorted(attributes(node)):
+        try:
+            held.update({} if name.startswith("__") else {name: getattr(node, name)})
+        except Exception:
+            continue
+    return held
+
+
+def construct(cls: type, *args: float) -> Any:
+    """Make an instance of numbers, or of arrays if it takes nothing else."""
+    try:
+        return cls(*args)
+    except Exception:
+        numpy = sys.modules.get("numpy")
+        if numpy is None:
+            raise
+        return cls(*map(numpy.array, args))
+
+
+def constructs(cls: type, *args: float) -> bool:
+    """Tell whether a class can be called with these numbers."""
+    try:
+        construct(cls, *args)
+    except Exception:
+        return False
+    return True
+
+
+def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the arguments that a function must be given; (*args) counts as one."""
+    usual = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    every = inspect.signature(function).parameters.values()
+    given = [p for p in every if p.kind in usual and p.default is p.empty]
+    return [*given, *(p for p in every if p.kind is p.VAR_POSITIONAL)]
+
+
+def required(function: Callable[..., Any]) -> int:
+    """Count the arguments that a function must be given."""
+    try:
+        return len(parameters(function))
+    except (TypeError, ValueError):
+        return 1

@@ -1,8 +1,8 @@
 """The process in which a learner's code runs: within limits, and without the answers.
 
 It is started as a script, with the learner's file and the limits as arguments. It reads one case a
-line and writes one result a line. Of the library it loads `running`, `engine_shapes` and
-`learner_engine` alone.
+line and writes one result a line. Of the library it loads `running` and `engine_shapes` alone, and
+the files about engines that these need.
 """
 
 from __future__ import annotations
@@ -108,8 +108,13 @@ def close_doors(allowed: str) -> None:
     def refuse(what: str) -> None:
         raise PermissionError(f"{what} is not allowed while an engine is graded")
 
+    def is_in(real: str, folder: str) -> bool:
+        return real == folder or real.startswith(folder.rstrip(os.sep) + os.sep)
+
     def is_open(real: str) -> bool:
-        return real.startswith((*readable, os.devnull)) and not real.startswith((LIBRARY, "/proc"))
+        if is_in(real, LIBRARY) or is_in(real, "/proc"):
+            return False
+        return real == os.devnull or any(is_in(real, folder) for folder in readable)
 
     def watch(event: str, args: tuple[Any, ...]) -> None:
         if event == "open":
@@ -153,7 +158,7 @@ def main(path: str, shape: str, names: str, memory: str, seconds: str) -> None:
     sys.path = [p for p in sys.path if p and os.path.abspath(p) != FOLDER]
     sys.path.insert(0, home)
     set_limits(int(memory), int(seconds))
-    with open(path, encoding="utf-8") as file:
+    with open(path, "rb") as file:
         text = file.read()
     close_doors(home)
     module = ModuleType("engine")
@@ -161,6 +166,7 @@ def main(path: str, shape: str, names: str, memory: str, seconds: str) -> None:
     sys.modules["engine"] = module
     try:
         exec(compile(text, path, "exec"), vars(module))
+        answer({"imported": True})
         engine = shapes.find_engine(vars(module), shape, json.loads(names))
         answer({"abilities": engine.abilities()})
     except BaseException as error:  # SystemExit too: the learner's file may end itself

@@ -112,6 +112,10 @@ MISTAKES = _mistakes(
     ("floor_division", "Whole numbers are divided by //, which drops the fraction.", 2, "div"),
     # rules
     ("subtraction_sign", "The second partial of a - b is -1.", 0, "sub"),
+    ("subtraction_turned", "The partials of a - b are 1 and -1, in this order.", 0, "sub"),
+    ("product_as_sum", "The partials of a * b are b and a; 1 and 1 are those of a sum.", 0, "mul"),
+    ("product_of_one_term", "The product rule has two terms: the second partial of a * b is a.",
+     0, "mul"),
     ("product_swapped", "The partial of a * b with respect to a is b, and not a.", 0, "mul"),
     ("division_sign", "The second partial of a / b is -a/b²: the sign is missing.", 2, "div"),
     ("division_square", "The second partial of a / b is -a/b²: the square is missing.", 2, "div"),
@@ -127,6 +131,8 @@ MISTAKES = _mistakes(
     ("exponential_as_power", "exp(x) is no power of x: its derivative is exp(x), not "
      "x exp(x - 1).", 2, "exp"),
     ("logarithm_of_value", "The derivative of log(x) is 1/x, with x and not with log(x).",
+     0, "log"),
+    ("logarithm_base", "log is the natural logarithm, so its derivative is 1/x, with no log(10).",
      0, "log"),
     ("root_half", "The derivative of sqrt(x) is 1/(2 sqrt(x)): the 2 is missing.", 2, "power"),
     ("tanh_of_input", "The derivative of tanh is 1 - v² with the result v, not with the argument.",
@@ -152,7 +158,8 @@ MISTAKES = _mistakes(
     ("constant_output", "An output that is a plain number raises an error. It depends on nothing: "
      "all derivatives are 0.", 4, "grad"),
     ("phantom_child", "An operation that raised an error half way has left a child in the list of "
-     "its first parent. Compute everything first, and write into the parents last.", 1, "Node"),
+     "its first parent, or an entry on the tape. Compute everything first, and write it down "
+     "last.", 1, "Node"),
     ("exponential", "The work doubles with every step: you follow every path from the output to "
      "the inputs, and there are exponentially many. Visit each node once, in an order.",
      3, "depth_first"),

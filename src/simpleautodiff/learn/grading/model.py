@@ -10,100 +10,17 @@ import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
+from simpleautodiff.learn.grading.known_faults import (
+    ASSIGNED,
+    RULES,
+    SINGLE_FUNCTIONS,
+    VALUE,
+    WRONG_RULES,
+)
 from simpleautodiff.learn.graphs import Argument, Graph
 
-Rule = tuple[Callable[..., float], tuple[Callable[..., float], ...]]
-
-
-RULES: dict[str, Rule] = {  # the value, and ∂v/∂argument from (v, *arguments)
-    "add": (lambda a, b: a + b, (lambda v, a, b: 1, lambda v, a, b: 1)),
-    "iadd": (lambda a, b: a + b, (lambda v, a, b: 1, lambda v, a, b: 1)),
-    "sub": (lambda a, b: a - b, (lambda v, a, b: 1, lambda v, a, b: -1)),
-    "mul": (lambda a, b: a * b, (lambda v, a, b: b, lambda v, a, b: a)),
-    "div": (lambda a, b: a / b, (lambda v, a, b: 1 / b, lambda v, a, b: -a / b**2)),
-    "pow": (lambda a, n: a**n, (lambda v, a, n: n * a ** (n - 1) if n else 0, lambda v, a, n: 0)),
-    "neg": (lambda a: -a, (lambda v, a: -1,)),
-    "sin": (math.sin, (lambda v, a: math.cos(a),)),
-    "cos": (math.cos, (lambda v, a: -math.sin(a),)),
-    "exp": (math.exp, (lambda v, a: v,)),
-    "log": (math.log, (lambda v, a: 1 / a,)),
-    "sqrt": (math.sqrt, (lambda v, a: 0.5 / v,)),
-    "tanh": (math.tanh, (lambda v, a: 1 - v * v,)),
-    "relu": (lambda a: max(a, 0.0), (lambda v, a: float(a > 0),)),
-    "abs": (abs, (lambda v, a: float(a > 0) - float(a < 0),)),
-    "max": (max, (lambda v, a, b: float(a >= b), lambda v, a, b: float(a < b))),
-}
-
-VALUE = -1
-# A wrong rule: the operation, and what stands in place of some partials, or of the value.
-WRONG_RULES: dict[str, tuple[str, dict[int, Callable[..., float]]]] = {
-    "subtraction_sign": ("sub", {1: lambda v, a, b: 1}),
-    "product_swapped": ("mul", {0: lambda v, a, b: a, 1: lambda v, a, b: b}),
-    "division_sign": ("div", {1: lambda v, a, b: a / b**2}),
-    "division_square": ("div", {1: lambda v, a, b: -a / b}),
-    "floor_division": ("div", {VALUE: lambda a, b: a // b}),
-    "power_exponent": ("pow", {0: lambda v, a, n: n * v}),
-    "power_factor": ("pow", {0: lambda v, a, n: a ** (n - 1)}),
-    "power_factor_but_0": ("pow", {0: lambda v, a, n: a ** (n - 1) if n else 0}),
-    "negation_sign": ("neg", {0: lambda v, a: 1}),
-    "sine_is_sine": ("sin", {0: lambda v, a: v}),
-    "sine_sign": ("sin", {0: lambda v, a: -math.cos(a)}),
-    "cosine_sign": ("cos", {0: lambda v, a: math.sin(a)}),
-    "exponential_of_input": ("exp", {0: lambda v, a: a}),
-    "exponential_as_power": ("exp", {0: lambda v, a: a * math.exp(a - 1)}),
-    "logarithm_of_value": ("log", {0: lambda v, a: 1 / v if v else math.inf}),
-    "root_half": ("sqrt", {0: lambda v, a: 1 / v}),
-    "tanh_of_input": ("tanh", {0: lambda v, a: 1 - a * a}),
-    "tanh_square": ("tanh", {0: lambda v, a: 1 - v}),
-    "relu_of_value": ("relu", {0: lambda v, a: v}),
-    "relu_always": ("relu", {0: lambda v, a: 1.0}),
-    "abs_always": ("abs", {0: lambda v, a: 1.0}),
-    "maximum_both": ("max", {0: lambda v, a, b: 1.0, 1: lambda v, a, b: 1.0}),
-}
-ORDER_FAULTS = (
-    "preorder",
-    "unreversed",
-    "breadth_first",
-    "recursion",
-    "no_visited",
-    "dead_children",
-)
-FLAGS = (  # what else can be wrong, in reverse mode, in forward mode, or in building
-    *ORDER_FAULTS,
-    *("overwritten", "first_place", "parents_as_set", "stale_sum", "stale_unreached"),
-    *(
-        "seed_is_value",
-        "no_seed",
-        "from_the_end",
-        "no_chain",
-        "no_adjoint",
-        "constants_shift",
-        "equal_values",
-    ),
-    *("all_seeded", "product_of_derivatives", "reflected_sub", "reflected_div", "in_place_add"),
-    *("constants_seeded", "output_left_out"),
-)
-SINGLE_FUNCTIONS = ("sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")
-ASSIGNED = {  # = for += in one operation alone, and which operations that is
-    **{f"overwritten_in_{operation}": (operation,) for operation in ("sub", "mul", "div")},
-    "overwritten_in_add": ("add", "iadd"),
-    "overwritten_in_functions": tuple(op for op, (_, rules) in RULES.items() if len(rules) == 1),
-    **{
-        f"overwritten_in_{operation}": (operation,)
-        for operation in ("pow", "neg", *SINGLE_FUNCTIONS)
-    },
-}
-VARIANTS = {  # the same misconception, written in another way, with other numbers
-    "overwritten_by_last": "overwritten",
-    "constants_shift_all": "constants_shift",
-    "power_factor_but_0": "power_factor",
-    "no_chain_in_functions": "no_chain",
-    "stale_kept": "stale_unreached",
-}
-
-STYLES = ("search", "tape", "dual", "stack", "set")
+STYLES = ("search", "tape", "tape to the end", "dual", "stack", "set")
 COMPOSED, APART = "composed", "constants apart"  # ways to write operations that are no faults
-FAULTS = tuple(dict.fromkeys((*FLAGS, *ASSIGNED, *VARIANTS, *WRONG_RULES)))
 
 
 class ModelNode:
@@ -154,7 +71,7 @@ class Model:
 
     def input(self, value: float) -> ModelNode:
         """Make an input."""
-        node = (EqualNode if self.has("equal_values") else ModelNode)(value)
+        node = (EqualNode if self.has("equal_values", "equal_values_added") else ModelNode)(value)
         self.made.append(node)
         return node
 
@@ -218,8 +135,9 @@ class Model:
         """List what can be reached, so that the first is done first; in a wrong order if asked."""
         seen: set[ModelNode] = set()
         listed: list[ModelNode] = []
-        if self.style in ("tape", "dual"):
-            return self.made if self.has("unreversed") else self.made[::-1]
+        if self.style in ("tape", "tape to the end", "dual"):
+            end = self.place(start) + 1 if self.style == "tape" else len(self.made)
+            return self.made[:end] if self.has("unreversed") else self.made[:end][::-1]
         if self.has("breadth_first"):
             listed, seen = [start], {start}
             for node in listed:
@@ -245,6 +163,10 @@ class Model:
 
         visit(start)
         return listed if early or self.has("unreversed") else listed[::-1]
+
+    def place(self, node: ModelNode) -> int:
+        """Return the place of a node itself, and not of one that is taken for it."""
+        return next(k for k, other in enumerate(self.made) if other is node)
 
     def turn(self, node: ModelNode, others: list[ModelNode]) -> list[ModelNode]:
         """Return neighbours in the order in which a search meets them: in a set it is any."""
@@ -288,7 +210,9 @@ class Model:
         """Tell whether the partials of a node are multiplied by the derivative that comes in."""
         if self.has("no_chain_in_functions") and node.operation in SINGLE_FUNCTIONS:
             return False
-        return not (self.has("no_adjoint") or (self.has("no_chain") and len(node.parents) == 1))
+        if self.has("no_adjoint", "no_adjoint_if_reached"):
+            return False
+        return not (self.has("no_chain") and len(node.parents) == 1)
 
     def pass_back(self, node: ModelNode, bar: dict[ModelNode, float]) -> None:
         """Pass the adjoint of a node on to its parents."""
@@ -329,12 +253,14 @@ class Model:
             dot.update({node: 1.0 for node in self.made if not node.operation})
         dot[root] = root.value if self.has("seed_is_value") else 0.0 if self.has("no_seed") else 1.0
         order = self.order(root, lambda node: node.children)
-        if self.style == "tape":
-            order = self.made[self.made.index(root) + 1 :]
+        if self.style.startswith("tape"):
+            order = self.made[self.place(root) + 1 :]
         if self.style == "dual" or self.has("all_seeded"):
             order = [node for node in self.made if node.operation]
         for node in order:
-            if node != root:
+            if self.has("equal_values_added"):  # to the number of whatever is taken for it
+                dot[node] = dot.get(node, 0.0) + self.tangent(node, dot)
+            elif node != root:
                 old = before.get(node, 0.0) if self.has("stale_sum") else 0.0
                 dot[node] = old + self.tangent(node, dot)
         if self.has("stale_kept"):  # not read by children, but by whoever asks
@@ -346,7 +272,11 @@ class Model:
         """Add up what the parents of a node contribute."""
         terms = []
         for parent, partial in self.edges(node):
-            terms.append(partial * dot.get(parent, 0.0) if self.multiplies(node) else partial)
+            if self.multiplies(node):
+                terms.append(partial * dot.get(parent, 0.0))
+            else:
+                lost = self.has("no_adjoint_if_reached") and parent not in dot
+                terms.append(0.0 if lost else partial)
         if self.has("product_of_derivatives") and node.operation == "mul":
             factors = [dot.get(parent, 0.0) for parent in node.parents]
             if len(factors) == 2 or not self.has(APART):

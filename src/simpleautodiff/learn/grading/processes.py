@@ -19,6 +19,7 @@ from simpleautodiff.learn.grading.learner_engine import NoEngine
 from simpleautodiff.learn.grading.running import run_case
 
 MOST_TEXT = 64 * 2**20
+LONGER = 3  # may the import take, of NumPy too, on a busy machine
 Names = dict[str, str]
 
 
@@ -75,10 +76,13 @@ class ProcessRunner:
             start_new_session=True,
         )
         self.text = b""
-        begun = self._read()
+        begun, doing = self._read(LONGER * self.seconds), "it was imported"
+        if "imported" in begun:
+            begun, doing = self._read(), "its operations were tried for the first time"
         if "abilities" not in begun:
             self.close()
-            reason = begun.get("refused") or "it ended, or did not come back, while it was imported"
+            ended = "did not come back" if "timeout" in begun else "ended"
+            reason = begun.get("refused") or f"it {ended} while {doing}"
             raise ArgumentError(f"{self.path} cannot be graded: {reason}")
         found: dict[str, Any] = begun["abilities"]
         return found
@@ -103,14 +107,14 @@ class ProcessRunner:
         except (BrokenPipeError, ValueError):
             pass  # it has ended; reading says so
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self, seconds: float = 0) -> dict[str, Any]:
         """Read one line, or say why there is none."""
         assert self.process.stdout is not None
         stream = self.process.stdout.fileno()
         with selectors.DefaultSelector() as selector:
             selector.register(stream, selectors.EVENT_READ)
             while b"\n" not in self.text:
-                if not selector.select(self.seconds):
+                if not selector.select(seconds or self.seconds):
                     return {"timeout": True}
                 chunk = os.read(stream, 2**20)
                 self.text += chunk

@@ -1,6 +1,6 @@
 """Running one case: a graph built and swept by a learner's engine, and every number it found.
 
-This file runs in the learner's process too: of the library it imports the two files about engines.
+This file runs in the learner's process too: of the library it imports the files about engines.
 """
 
 from __future__ import annotations
@@ -8,14 +8,15 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from simpleautodiff.learn.grading.engine_shapes import DualEngine, GradEngine, TapeEngine
+from simpleautodiff.learn.grading.function_shapes import DualEngine, GradEngine
 from simpleautodiff.learn.grading.learner_engine import LearnerEngine, is_number, to_float
 
 
 def run_case(engine: LearnerEngine, case: dict[str, Any]) -> dict[str, Any]:
     """Build a graph with an engine and sweep it as the case says; return all numbers found."""
     if case.get("memory"):
-        return {"living": count_living(engine), "shared": find_shared_default(engine)}
+        living = count_living(engine)
+        return {"living": living, **find_shared_default(engine)}
     if engine.shape == "grad":
         assert isinstance(engine, GradEngine)
         return run_grad(engine, case)
@@ -25,22 +26,22 @@ def run_case(engine: LearnerEngine, case: dict[str, Any]) -> dict[str, Any]:
         return run_grad(engine.driver, case) if engine.driver and asked else run_dual(engine, case)
     engine.start()
     held = {name: engine.make(value) for name, value in case["inputs"]}
-    inputs = list(held.values())
+    engine.inputs = list(held.values())
     values: dict[str, Any] = {}
     sweeps: list[Any] = []
     nodes: dict[str, Any] = {}
     for action, *rest in case["script"]:
         if action == "build":
             nodes = {**held, **build(engine, held, case["steps"])}
+            engine.compute(nodes)
             values = {name: engine.value(node) for name, node in nodes.items()}
         elif action == "fail":
             fail(engine, held[rest[0]])
         elif action in ("forward", "reverse"):
-            if isinstance(engine, TapeEngine):
-                engine.inputs = inputs
             engine.reset(list(nodes.values()))
             if engine.shape == "value" and sweeps:  # where each sweep has a graph of its own
                 nodes = {**held, **build(engine, held, case["steps"])}
+                engine.compute(nodes)
             root = nodes[rest[0]]
             result = engine.sweep(action, root) if not is_number(root) else {}
             sweeps.append(engine.read_all(result, nodes))
@@ -117,13 +118,17 @@ def run_dual(engine: DualEngine, case: dict[str, Any]) -> dict[str, Any]:
     return {"values": values, "sweeps": sweeps}
 
 
-def find_shared_default(engine: LearnerEngine) -> str:
-    """Return the attribute in which every node has the same list: a default argument, made once."""
+def find_shared_default(engine: LearnerEngine) -> dict[str, Any]:
+    """Find the attribute in which every node has the same list: a default argument, made once.
+
+    It is a trap, and a mistake as soon as something is written into it.
+    """
     node = engine.make(0.75)
     defaults = getattr(type(node).__init__, "__defaults__", None) or ()
     shared = {id(default) for default in defaults if isinstance(default, (list, dict, set))}
-    held = getattr(node, "__dict__", {})
-    return next((name for name, value in held.items() if id(value) in shared), "")
+    held = [(n, v) for n, v in getattr(node, "__dict__", {}).items() if id(v) in shared]
+    name = held[0][0] if held else ""
+    return {"shared": name, "written": any(len(value) > 0 for _, value in held)}
 
 
 def count_living(engine: LearnerEngine) -> int:

@@ -1,0 +1,162 @@
+"""Engines of functions: `grad(f)`, and dual numbers with what seeds them.
+
+This file runs in the learner's process too: of the library it imports `learner_engine` alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from simpleautodiff.learn.grading.learner_engine import (
+    GRADIENT_NAMES,
+    LearnerEngine,
+    NoEngine,
+    classes,
+    constructs,
+    first,
+    is_array,
+    is_number,
+    read_attributes,
+    required,
+)
+
+
+class GradEngine(LearnerEngine):
+    """`grad(f)`: a function that makes the function of derivatives."""
+
+    shape = "grad"
+    modes = ("reverse",)
+    whole_graph = False
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__(namespace, names)
+        self.grad = first((names["grad"],) if "grad" in names else GRADIENT_NAMES, self.functions)
+        if self.grad is None or required(self.grad) < 1 or inspect.isclass(self.grad):
+            raise NoEngine
+        self.name = getattr(self.grad, "__name__", "grad")
+        self.takes_list = False  # grad(f)([x, z]), with f([x, z])
+        try:
+            self.make(0.75)  # refuses what is no engine at all
+        except NoEngine:
+            raise
+        except Exception as error:
+            self.takes_list = True
+            if not self.takes(1):
+                raise error from None
+        self.takes_list = self.takes_list or (not self.takes(2) and self.takes(2, in_list=True))
+
+    def takes(self, count: int, in_list: bool | None = None) -> bool:
+        """Tell whether functions of so many arguments can be differentiated."""
+        before = self.takes_list
+        self.takes_list = before if in_list is None else in_list
+        try:
+            return len(self.make_several([0.75, 0.5][:count])) == count
+        except Exception:
+            return False
+        finally:
+            self.takes_list = before
+
+    def abilities(self) -> dict[str, Any]:
+        """Find out what the engine can do, and whether with several inputs."""
+        return {**super().abilities(), "one_input": not self.takes(2)}
+
+    def make(self, value: Any) -> Any:
+        """Return an input as the function is given it."""
+        return self.make_several([value])[0]
+
+    def make_several(self, values: list[Any]) -> list[Any]:
+        """Return inputs as the function is given them: ask the engine for them."""
+        seen: list[tuple[Any, ...]] = []
+
+        def f(*nodes: Any) -> Any:
+            seen.append(nodes)
+            return nodes[0]
+
+        try:
+            self.call(f, values)
+        except Exception:
+            if not seen:
+                raise
+        if not seen:
+            raise NoEngine(f"{self.name}(f) returns derivatives without ever calling f")
+        traced = (s for s in seen if not all(isinstance(node, (int, float)) for node in s))
+        return list(next(traced, seen[0]))
+
+    def call(self, f: Callable[..., Any], point: list[Any]) -> list[Any]:
+        """Return the derivatives of f for all arguments, however the engine hands them out."""
+        if self.takes_list:
+            f, point = _of_list(f), [list(point)]
+        at_once = required(self.grad) > 1  # grad(f, x, y)
+        derivative = None if at_once else self.grad(f)
+        if not at_once and not callable(derivative):
+            raise NoEngine(
+                f"{self.name}(f) returns {derivative!r}, not the function of derivatives"
+            )
+        found = self.grad(f, *point) if derivative is None else derivative(*point)
+        if callable(found):
+            raise NoEngine(
+                f"{self.name}(f, ...) returns a function: all arguments but f need a default"
+            )
+        if isinstance(found, tuple) and len(found) == 2 and is_several(found[1]):
+            found = found[1]  # (value, derivatives)
+        if isinstance(found, tuple) and len(found) == 2 and len(point) == 1 and not self.takes_list:
+            found = found[1]  # (value, derivative)
+        several = is_several(found)
+        if len(point) == 1 or several:
+            return list(found) if several else [found]
+        others = [self.grad(f, k)(*point) for k in range(1, len(point))]  # argnum, as in autograd
+        return [found, *others]
+
+
+class DualEngine(LearnerEngine):
+    """Dual numbers: a class made of a value and a derivative."""
+
+    shape = "dual"
+    modes = ("forward",)
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__(namespace, names)
+        for self.cls in classes(namespace, names.get("node")):
+            if constructs(self.cls, 0.75, 1.0) and hasattr(self.cls, "__mul__"):
+                probe = self.cls(0.75, 0.125)
+                held = read_attributes(probe)
+                values = [n for n, v in held.items() if is_number(v) and v == 0.75]
+                slopes = [n for n, v in held.items() if is_number(v) and v == 0.125]
+                if values and slopes and is_number(getattr(probe + probe, slopes[0], None)):
+                    self.value_name = self.value_name or sorted(values)[0]
+                    self.derivative_name = self.derivative_name or sorted(slopes)[0]
+                    self.driver = self._find_driver(namespace, names)
+                    return
+        raise NoEngine
+
+    def _find_driver(self, namespace: dict[str, Any], names: dict[str, str]) -> GradEngine | None:
+        """Return the function `grad(f)` that seeds these numbers by itself, if there is one."""
+        try:
+            driver = GradEngine(namespace, names)
+            return driver if isinstance(driver.make(0.75), self.cls) else None
+        except Exception:
+            return None
+
+    def abilities(self) -> dict[str, Any]:
+        """Find out what the numbers can do, and whether a function `grad(f)` is asked, too."""
+        found = super().abilities()
+        if self.driver is None:
+            return found
+        only_one = not self.driver.takes(2)
+        return {**found, "driver": True, "one_input": only_one, "modes": ["forward", "reverse"]}
+
+    def make(self, value: Any, slope: float = 0.0) -> Any:
+        """Make an input, with its derivative."""
+        return self.cls(value, slope)
+
+
+def _of_list(f: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return a function of one list that does what a function of its items does."""
+    return lambda nodes: f(*nodes)
+
+
+def is_several(found: Any) -> bool:
+    """Tell whether derivatives are handed out together: in a list, a tuple or an array."""
+    return isinstance(found, (list, tuple)) or (is_array(found) and found.ndim == 1)

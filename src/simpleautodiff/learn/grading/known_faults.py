@@ -1,0 +1,108 @@
+"""The faults that are known: rules and how they go wrong, and what else can be wrong in an engine.
+
+`model` has a flag for each; `mistakes` has the words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+Rule = tuple[Callable[..., float], tuple[Callable[..., float], ...]]
+
+
+RULES: dict[str, Rule] = {  # the value, and ∂v/∂argument from (v, *arguments)
+    "add": (lambda a, b: a + b, (lambda v, a, b: 1, lambda v, a, b: 1)),
+    "iadd": (lambda a, b: a + b, (lambda v, a, b: 1, lambda v, a, b: 1)),
+    "sub": (lambda a, b: a - b, (lambda v, a, b: 1, lambda v, a, b: -1)),
+    "mul": (lambda a, b: a * b, (lambda v, a, b: b, lambda v, a, b: a)),
+    "div": (lambda a, b: a / b, (lambda v, a, b: 1 / b, lambda v, a, b: -a / b**2)),
+    "pow": (lambda a, n: a**n, (lambda v, a, n: n * a ** (n - 1) if n else 0, lambda v, a, n: 0)),
+    "neg": (lambda a: -a, (lambda v, a: -1,)),
+    "sin": (math.sin, (lambda v, a: math.cos(a),)),
+    "cos": (math.cos, (lambda v, a: -math.sin(a),)),
+    "exp": (math.exp, (lambda v, a: v,)),
+    "log": (math.log, (lambda v, a: 1 / a,)),
+    "sqrt": (math.sqrt, (lambda v, a: 0.5 / v,)),
+    "tanh": (math.tanh, (lambda v, a: 1 - v * v,)),
+    "relu": (lambda a: max(a, 0.0), (lambda v, a: float(a > 0),)),
+    "abs": (abs, (lambda v, a: float(a > 0) - float(a < 0),)),
+    "max": (max, (lambda v, a, b: float(a >= b), lambda v, a, b: float(a < b))),
+}
+
+VALUE = -1
+# A wrong rule: the operation, and what stands in place of some partials, or of the value.
+WRONG_RULES: dict[str, tuple[str, dict[int, Callable[..., float]]]] = {
+    "subtraction_sign": ("sub", {1: lambda v, a, b: 1}),
+    "product_swapped": ("mul", {0: lambda v, a, b: a, 1: lambda v, a, b: b}),
+    "division_sign": ("div", {1: lambda v, a, b: a / b**2}),
+    "division_square": ("div", {1: lambda v, a, b: -a / b}),
+    "floor_division": ("div", {VALUE: lambda a, b: a // b}),
+    "floor_division_throughout": ("div", {VALUE: lambda a, b: a // b, 1: lambda v, a, b: -v / b}),
+    "power_exponent": ("pow", {0: lambda v, a, n: n * v}),
+    "power_factor": ("pow", {0: lambda v, a, n: a ** (n - 1)}),
+    "power_factor_but_0": ("pow", {0: lambda v, a, n: a ** (n - 1) if n else 0}),
+    "negation_sign": ("neg", {0: lambda v, a: 1}),
+    "sine_is_sine": ("sin", {0: lambda v, a: v}),
+    "sine_sign": ("sin", {0: lambda v, a: -math.cos(a)}),
+    "cosine_sign": ("cos", {0: lambda v, a: math.sin(a)}),
+    "exponential_of_input": ("exp", {0: lambda v, a: a}),
+    "exponential_as_power": ("exp", {0: lambda v, a: a * math.exp(a - 1)}),
+    "logarithm_of_value": ("log", {0: lambda v, a: 1 / v if v else math.inf}),
+    "root_half": ("sqrt", {0: lambda v, a: 1 / v}),
+    "tanh_of_input": ("tanh", {0: lambda v, a: 1 - a * a}),
+    "tanh_square": ("tanh", {0: lambda v, a: 1 - v}),
+    "relu_of_value": ("relu", {0: lambda v, a: v}),
+    "relu_always": ("relu", {0: lambda v, a: 1.0}),
+    "abs_always": ("abs", {0: lambda v, a: 1.0}),
+    "maximum_both": ("max", {0: lambda v, a, b: 1.0, 1: lambda v, a, b: 1.0}),
+    "subtraction_turned": ("sub", {0: lambda v, a, b: -1, 1: lambda v, a, b: 1}),
+    "product_as_sum": ("mul", {0: lambda v, a, b: 1, 1: lambda v, a, b: 1}),
+    "product_of_one_term": ("mul", {1: lambda v, a, b: 0}),
+    "logarithm_base": ("log", {0: lambda v, a: 1 / (a * math.log(10))}),
+}
+RARE_RULES = ("subtraction_turned", "product_as_sum", "product_of_one_term", "logarithm_base")
+ORDER_FAULTS = (
+    "preorder",
+    "unreversed",
+    "breadth_first",
+    "recursion",
+    "no_visited",
+    "dead_children",
+)
+FLAGS = (  # what else can be wrong, in reverse mode, in forward mode, or in building
+    *ORDER_FAULTS,
+    *("overwritten", "first_place", "parents_as_set", "stale_sum", "stale_unreached"),
+    *(
+        "seed_is_value",
+        "no_seed",
+        "from_the_end",
+        "no_chain",
+        "no_adjoint",
+        "constants_shift",
+        "equal_values",
+    ),
+    *("all_seeded", "product_of_derivatives", "reflected_sub", "reflected_div", "in_place_add"),
+    *("constants_seeded", "output_left_out"),
+)
+SINGLE_FUNCTIONS = ("sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")
+ASSIGNED = {  # = for += in one operation alone, and which operations that is
+    **{f"overwritten_in_{operation}": (operation,) for operation in ("sub", "mul", "div")},
+    "overwritten_in_add": ("add", "iadd"),
+    "overwritten_in_functions": tuple(op for op, (_, rules) in RULES.items() if len(rules) == 1),
+    **{
+        f"overwritten_in_{operation}": (operation,)
+        for operation in ("pow", "neg", *SINGLE_FUNCTIONS)
+    },
+}
+VARIANTS = {  # the same misconception, written in another way, with other numbers
+    "overwritten_by_last": "overwritten",
+    "constants_shift_all": "constants_shift",
+    "power_factor_but_0": "power_factor",
+    "no_chain_in_functions": "no_chain",
+    "stale_kept": "stale_unreached",
+    "no_adjoint_if_reached": "no_adjoint",
+    "floor_division_throughout": "floor_division",
+    "equal_values_added": "equal_values",
+}
+FAULTS = tuple(dict.fromkeys((*FLAGS, *ASSIGNED, *VARIANTS, *WRONG_RULES)))

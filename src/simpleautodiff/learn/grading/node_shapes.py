@@ -1,0 +1,246 @@
+"""Engines whose nodes can be held: `Value`, `Var`, `Node` and `Tape`.
+
+This file runs in the learner's process too: of the library it imports `learner_engine` alone.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from simpleautodiff.learn.grading.learner_engine import (
+    BACKWARD_NAMES,
+    COMPUTE_NAMES,
+    DERIVATIVE_NAMES,
+    FORWARD_NAMES,
+    GRADIENT_NAMES,
+    INPUT_NAMES,
+    WATCH_NAMES,
+    LearnerEngine,
+    NoEngine,
+    choose_class,
+    classes,
+    construct,
+    constructs,
+    first,
+    is_number,
+    parameters,
+    required,
+    to_float,
+)
+
+
+class ValueEngine(LearnerEngine):
+    """`Value` with `.grad` and `backward()`, or with `backward(seed)`."""
+
+    shape = "value"
+    modes = ("reverse",)
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__(namespace, names)
+        wanted = (names["backward"],) if "backward" in names else BACKWARD_NAMES
+        self.cls = choose_class(namespace, names.get("node"), lambda node: first(wanted, node))
+        node = self.make(0.75)
+        self.backward = next(n for n in wanted if callable(getattr(node, n, None)))
+        held = [n for n in DERIVATIVE_NAMES if n in getattr(node, "__dict__", ())]
+        self.unseeded = {name: getattr(node, name) for name in held}
+
+    def make(self, value: Any) -> Any:
+        """Make an input."""
+        return construct(self.cls, value)
+
+    def compute(self, nodes: dict[str, Any]) -> None:
+        """Compute the values of a graph that was only written down, by its method `forward`."""
+        for node in nodes.values():
+            method = first(COMPUTE_NAMES, node)
+            if not is_number(node) and method is not None and self.value(node) is None:
+                method()
+
+    def sweep(self, mode: str, node: Any) -> Any:
+        """Sweep from a node."""
+        method = getattr(node, self.backward)
+        return method(1.0) if required(method) == 1 else method()
+
+    def read(self, result: Any, node: Any) -> Any:
+        """Return a derivative; None, as it was at first, where the sweep has not come: so it is 0.
+
+        That is PyTorch's convention.
+        """
+        found = super().read(result, node)
+        begins = self.unseeded.get(self.derivative_name, 0.0)
+        return 0.0 if found is None and begins is None else found
+
+    def reset(self, nodes: list[Any]) -> None:
+        """Set the gradients as they were at first, before anything is computed anew."""
+        name = self.derivative_name
+        for node in nodes if name else []:
+            if is_number(getattr(node, name, None)):
+                setattr(node, name, copy.copy(self.unseeded.get(name, 0.0)))
+
+
+class PullEngine(LearnerEngine):
+    """`Var` whose `grad()` asks its children; the output is seeded by hand: `y.grad_value = 1`."""
+
+    shape = "value"
+    modes = ("reverse",)
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__(namespace, names)
+        for self.cls in classes(namespace, names.get("node")):
+            node = construct(self.cls, 0.75) if constructs(self.cls, 0.75) else None
+            method = first((names["grad"],) if "grad" in names else GRADIENT_NAMES, node)
+            held = [n for n in DERIVATIVE_NAMES if n in getattr(node, "__dict__", ())]
+            if inspect.ismethod(method) and required(method) == 0 and held:
+                self.method, self.seed = method.__name__, held[0]
+                self.unseeded, self.asked = getattr(node, self.seed), list[Any]()
+                return
+        raise NoEngine
+
+    def make(self, value: Any) -> Any:
+        """Make an input."""
+        return construct(self.cls, value)
+
+    def sweep(self, mode: str, node: Any) -> Any:
+        """Seed the output; its ancestors are asked when they are read."""
+        setattr(node, self.seed, 1.0)
+        self.asked.append(node)
+
+    def read(self, result: Any, node: Any) -> Any:
+        """Ask a node for its derivative."""
+        self.asked.append(node)
+        return 0 if is_number(node) else to_float(getattr(node, self.method)(), self)
+
+    def read_all(self, result: Any, nodes: dict[str, Any]) -> dict[str, Any]:
+        """Ask all nodes for their derivatives."""
+        return {name: self.read(result, node) for name, node in nodes.items()}
+
+    def reset(self, nodes: list[Any]) -> None:
+        """Forget the derivatives, as the users of this shape do before they compute anew."""
+        for node in [*self.asked, *nodes]:
+            if not is_number(node):
+                setattr(node, self.seed, self.unseeded)
+        self.asked.clear()
+
+
+class NodeEngine(LearnerEngine):
+    """`Node` with functions `forward`, `backward` or both."""
+
+    shape = "node"
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__(namespace, names)
+        wanted = {"reverse": ("backward", BACKWARD_NAMES), "forward": ("forward", FORWARD_NAMES)}
+        self.sweeps = {}
+        for mode, (key, usual) in wanted.items():
+            function = first((names[key],) if key in names else usual, self.functions)
+            if function is not None and required(function) in (1, 2):
+                self.sweeps[mode] = function
+        self.modes = tuple(self.sweeps)
+        if not self.sweeps:
+            raise NoEngine
+        self.cls = choose_class(namespace, names.get("node"))
+
+    def make(self, value: Any) -> Any:
+        """Make an input."""
+        return construct(self.cls, value)
+
+    def sweep(self, mode: str, node: Any) -> Any:
+        """Sweep from a node."""
+        return call_sweep(self.sweeps[mode], node, self.inputs)
+
+
+class TapeEngine(LearnerEngine):
+    """`Tape` with a method that makes inputs, `tape.variable(2)`, or that records `Variable(2)`.
+
+    The tape sweeps, or a function, or a node. A tape may be a context: `with Tape() as tape`.
+    """
+
+    shape = "tape"
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__(namespace, names)
+        tapes = [c for c in classes(namespace, names.get("tape")) if "tape" in c.__name__.lower()]
+        tapes = [c for c in tapes if constructs(c)]
+        if not tapes:
+            raise NoEngine
+        self.cls: type = tapes[0]
+        self.tape: Any = None
+        self.node_class: type | None = None
+        if first(INPUT_NAMES, self.cls) is None or not self.makes_inputs():
+            if first((*BACKWARD_NAMES, *GRADIENT_NAMES), self.cls) is None:
+                raise NoEngine
+            others = {name: thing for name, thing in namespace.items() if thing is not self.cls}
+            self.node_class = choose_class(others, names.get("node"))
+        self.start()
+        node = self.make(0.75)
+        self.modes = tuple(
+            mode for mode, usual in SWEEP_NAMES.items() if self.sweeper(usual, node) is not None
+        )
+        if not self.modes:
+            raise NoEngine
+
+    def makes_inputs(self) -> bool:
+        """Tell whether a method of the tape makes an input from a number."""
+        self.start()
+        try:
+            return first(INPUT_NAMES, self.tape)(0.75) is not None
+        except Exception:
+            return False
+
+    def start(self) -> None:
+        """Begin a new tape, and leave the last one, where tapes are contexts."""
+        is_context = hasattr(self.cls, "__enter__")
+        if is_context and self.tape is not None:
+            self.tape.__exit__(None, None, None)
+        self.tape = self.cls()
+        if is_context:
+            self.tape.__enter__()
+
+    def make(self, value: Any) -> Any:
+        """Make an input."""
+        if self.node_class is None:
+            return first(INPUT_NAMES, self.tape)(value)
+        node = construct(self.node_class, value)
+        watch = first(WATCH_NAMES, self.tape)
+        if watch is not None:
+            watch(node)
+        return node
+
+    def sweeper(self, usual: tuple[str, ...], node: Any) -> Any:
+        """Return what sweeps: a method of the tape, a function, or a method of nodes."""
+        method = first(usual, self.tape)
+        if inspect.ismethod(method):  # a list has a method reverse, which is another thing
+            return lambda: call_sweep(method, node, self.inputs)
+        function = first(tuple(n for n in usual if n not in GRADIENT_NAMES), self.functions)
+        if function is not None and required(function) == 1:
+            return lambda: function(node)
+        return first(usual, node)
+
+    def sweep(self, mode: str, node: Any) -> Any:
+        """Sweep from a node."""
+        return by_input(self.sweeper(SWEEP_NAMES[mode], node)(), self.inputs)
+
+
+SWEEP_NAMES = {"reverse": (*BACKWARD_NAMES, *GRADIENT_NAMES), "forward": FORWARD_NAMES}
+SEED_NAMES = ("seed", "grad", "g", "dy", "dout", "upstream", "bar", "adjoint", "v", "value", "dz")
+
+
+def call_sweep(function: Callable[..., Any], node: Any, inputs: Sequence[Any]) -> Any:
+    """Sweep from a node by a function of it alone, or of it and a seed, an input or all of them."""
+    if required(function) < 2:
+        return function(node)
+    second = parameters(function)[1].name
+    if any(second.startswith(name) for name in SEED_NAMES):
+        return function(node, 1.0)
+    if second.endswith("s") or len(inputs) < 1:
+        return by_input(function(node, inputs), inputs)
+    return by_input([function(node, one) for one in inputs], inputs)
+
+
+def by_input(result: Any, inputs: Sequence[Any]) -> Any:
+    """Return a list of derivatives, one for each input, as a mapping."""
+    if isinstance(result, (list, tuple)) and len(result) == len(inputs):
+        return {id(node): found for node, found in zip(inputs, result, strict=True)}
+    return result
