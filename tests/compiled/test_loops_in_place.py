@@ -251,5 +251,5 @@ def test_random_steps(seed):
                 np.testing.assert_allclose(
                     compiled(point), ask(of(python))(point), rtol=1e-10, atol=1e-12, err_msg=text
                 )
-        if "s = 0.25" not in text:  # a number whose tangent has no examples
+        if ask is not ad.jacfwd:  # tangents that are spread in more than one way are not
             assert "recorded by one step each" in str(compiled.explain())

@@ -15,10 +15,11 @@ import numpy as np
 
 from simpleautodiff.arrays.made_arrays import run_with_replacements
 from simpleautodiff.arrays.patch_scipy import patch_scipy
+from simpleautodiff.compiled.loops.carried_zeros import assume_finite
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.plain_loops import PlainLoops
 from simpleautodiff.compiled.loops.recorder import recording_loops
-from simpleautodiff.compiled.recording.estimates import Estimates, NumbersNeeded
+from simpleautodiff.compiled.recording.estimates import Estimates, MasksNeeded, NumbersNeeded
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Stack, native
 from simpleautodiff.compiled.run_long_loop import run_long_loop
@@ -28,7 +29,9 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Written, take_current
 from simpleautodiff.errors import TraceError
 from simpleautodiff.transforms.arguments import call_explained, name_of
+from simpleautodiff.transforms.results import ON_DERIVATIVES
 from simpleautodiff.values.pytree import Rebuild, flatten
+from simpleautodiff.values.scoped import scoped
 
 F = Callable[..., Any]
 
@@ -70,15 +73,36 @@ def record_program(
     again with the numbers of all steps. `on_long` is told the running code of a long recording;
     `assumes` says that derivatives of loops are finite, which the program then checks.
     """
-    run_long = partial(run_long_loop, options=replace(options, tier=None))
-    for estimates in (Estimates(allowed=True, assumes=assumes), Estimates(assumes=assumes)):
-        with (
-            suppress(NumbersNeeded),
-            recording_loops(estimates, options.precise, run_long) as loops,
-        ):
-            recorded, outputs, rebuild = run_on_symbols(f, described, options, estimates, on_long)
-            return RecordedFunction(recorded, outputs, rebuild, not estimates.made, loops)
+    choices = [Estimates(True, assumes=True), Estimates(assumes=True)] if assumes else []
+    for estimates in (*choices, Estimates(True), Estimates()):
+        with suppress(NumbersNeeded, MasksNeeded):
+            return _record_once(f, described, options, estimates, on_long)
     raise AssertionError("true numbers are never asked for again")
+
+
+def _record_once(
+    f: F,
+    described: CallSignature,
+    options: Options,
+    estimates: Estimates,
+    on_long: Callable[[Stack], None] | None,
+) -> RecordedFunction:
+    """Record a function with estimated numbers, or with true ones, and loops with or without masks.
+
+    Derivatives that were found without masks are checked.
+    """
+
+    def check(derivatives: list[Any]) -> None:
+        if estimates.unmasked:
+            assume_finite(derivatives)
+
+    run_long = partial(run_long_loop, options=replace(options, tier=None))
+    with (
+        recording_loops(estimates, options.precise, run_long) as loops,
+        scoped(ON_DERIVATIVES, check if estimates.assumes else None),
+    ):
+        recorded, outputs, rebuild = run_on_symbols(f, described, options, estimates, on_long)
+        return RecordedFunction(recorded, outputs, rebuild, not estimates.made, loops)
 
 
 def run_on_symbols(

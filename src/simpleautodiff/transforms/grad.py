@@ -49,7 +49,7 @@ from simpleautodiff.transforms.recorded_call import (
     drop_unknown,
     split_aux,
 )
-from simpleautodiff.transforms.results import check_number, unwrap_results
+from simpleautodiff.transforms.results import check_number, tell_found, unwrap_results
 from simpleautodiff.transforms.seeds import check_tuples, copy_if_shared, match_leaves
 from simpleautodiff.values.functions import is_complex
 from simpleautodiff.values.other_arrays import unwrap_foreign
@@ -299,6 +299,8 @@ def run_jets(
     moved = has_moved(level)
     listed = _list_inside if partly and not moved else _list_derivatives
     derivatives = [listed(leaf, level) for leaf in results]
+    if not partly:
+        tell_found([x for each in derivatives for x in each])
     if moved and not is_turned(level):
         derivatives = _confirm(f, selection, level, has_aux, results, derivatives)
     orders = [

@@ -23,7 +23,7 @@ from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.arguments import Selection, call, name_of
 from simpleautodiff.transforms.complex_derivative import combine_gradients
 from simpleautodiff.transforms.kinks import KINK_TAPES, note_sweep
-from simpleautodiff.transforms.results import check_open
+from simpleautodiff.transforms.results import check_open, tell_found
 from simpleautodiff.values.functions import (
     check_value,
     has_dtype,
@@ -93,6 +93,7 @@ class RecordedCall:
     def pull(self, seeds: list[tuple[Any, Any]], once: bool = False) -> list[Any]:
         """Sweep back from seeded results and return the adjoints of the inputs as numbers."""
         adjoints = self.sweep_back(seeds, once)
+        tell_found(adjoints)
         pairs = zip(adjoints, self.inputs, strict=True)
         numbers = [
             adjoint
@@ -149,7 +150,9 @@ class RecordedCall:
         pairs = zip(self.inputs, tangents, strict=True)
         seeds = [(node, tangent) for node, tangent in pairs if tangent is not None]
         recorded = [result for result in results if self.has_recorded(result)]
-        found = iter(self.tape.push(seeds, recorded))
+        tangents_found = self.tape.push(seeds, recorded)
+        tell_found(tangents_found)
+        found = iter(tangents_found)
         numbers = [as_number(next(found) if self.has_recorded(r) else ZERO, r) for r in results]
         if self.turned is None:
             return numbers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,19 @@ from simpleautodiff.values.other_arrays import unwrap_foreign
 from simpleautodiff.values.pytree import flatten, flatten_numbers, paths
 
 _RESULT = "the result"
+# Called with the derivatives that a transformation has found, before anybody uses them.
+ON_DERIVATIVES: ContextVar[Callable[[list[Any]], None] | None] = ContextVar(
+    "ON_DERIVATIVES", default=None
+)
 
 _NUMBERS = {float, np.float32, np.float64}
+
+
+def tell_found(derivatives: list[Any]) -> None:
+    """Tell which derivatives a transformation has found, if somebody wants to know."""
+    tell = ON_DERIVATIVES.get()
+    if tell is not None:
+        tell(derivatives)
 
 
 def check_number(result: Any, level: Level, f: Callable[..., Any]) -> Any:

@@ -9,49 +9,58 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import IntEnum
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.compiled.recording.estimates import Estimates
+from simpleautodiff.compiled.recording.estimates import Estimates, MasksNeeded
 from simpleautodiff.compiled.recording.symbols import Symbol
 from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.core.linear import ZERO, filled
 from simpleautodiff.rules.branches import Masked
 from simpleautodiff.transforms.recorded_call import as_number
+from simpleautodiff.transforms.results import ON_DERIVATIVES
 from simpleautodiff.values.functions import shape
 from simpleautodiff.values.scoped import scoped
 
-T = TypeVar("T")
 MASKS = ContextVar("MASKS", default=True)  # whether loops carry masks
 
 
-def run_without_masks(estimates: Estimates, run: Callable[[], tuple[T, list[Any]]]) -> T:
-    """Run the loop of a derivative without masks, if that can be checked; else with them.
+@contextmanager
+def without_masks(estimates: Estimates) -> Iterator[None]:
+    """Let loops of derivatives carry no masks in this context, if that will be checked.
 
-    `run` returns its result, and the derivatives that it has found. Masks are needed only where a
-    slope is infinite or nan, and then some derivative is a nan without them. So the program of a
-    first recording has no masks, but a guard: all derivatives are finite. Where that fails, the
-    function is recorded with masks.
+    Masks are needed only where a slope is infinite or nan, and then some derivative is a nan
+    without them. So the program of a first recording has no masks, but a guard: all derivatives
+    that a transformation finds are finite. Where it fails, the function is recorded with masks.
     """
-    if MASKS.get() and estimates.assumes:
-        with scoped(MASKS, False):
-            result, derivatives = run()
-        if _are_assumed_finite(derivatives):
-            return result
-    return run()[0]
+    if not estimates.assumes:
+        yield
+        return
+    estimates.unmasked = True
+    with scoped(MASKS, False), scoped(ON_DERIVATIVES, None):
+        yield
 
 
-def _are_assumed_finite(derivatives: list[Any]) -> bool:
-    """Tell whether derivatives are finite; of numbers that are not known yet, the program will."""
-    known = [np.isfinite(filled(x)).all() for x in derivatives if x is not ZERO]
-    truth: Any = functools.reduce(operator.and_, known, True)
+def assume_finite(derivatives: list[Any]) -> None:
+    """Let a program check that derivatives are finite; raise `MasksNeeded` if they are not."""
+    numbers = [_find_numbers(filled(x)) for x in derivatives if x is not None and x is not ZERO]
+    truth: Any = functools.reduce(operator.and_, [np.isfinite(x).all() for x in numbers], True)
     if isinstance(truth, Symbol):
-        return truth.level.decides and truth.level.assume(truth)
-    return not isinstance(truth, Traced) and bool(truth)
+        truth = truth.level.decides and truth.level.assume(truth)
+    if not truth:
+        raise MasksNeeded
+
+
+def _find_numbers(x: Any) -> Any:
+    """Return the numbers of nodes and batches, or the symbol that stands for them."""
+    while isinstance(x, Traced) and not isinstance(x, Symbol):
+        x = x.value
+    return x
 
 
 class Presence(IntEnum):

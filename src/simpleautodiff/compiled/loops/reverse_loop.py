@@ -8,8 +8,8 @@ from simpleautodiff.compiled.loops.carried_zeros import (
     MASKS,
     CarriedDerivatives,
     join,
-    run_without_masks,
     split,
+    without_masks,
 )
 from simpleautodiff.compiled.loops.loop_line import LoopFunction, find_affecting, replay_body
 from simpleautodiff.compiled.loops.record_loop import LoopStep
@@ -45,20 +45,16 @@ class ReverseSweep:
         self.constants = [k for k in own if k >= at + function.columns]
 
     def pull(self, bar: Any, likes: list[Any]) -> Bundle:
-        """Return the adjoints of the arguments."""
-
-        def pull() -> tuple[Bundle, list[Any]]:
-            found = self._pull(bar, likes)
-            return found, list(found.entries)
-
-        return run_without_masks(self.runner.estimates, pull)
-
-    def _pull(self, bar: Any, likes: list[Any]) -> Bundle:
-        """Sweep back over the steps.
+        """Return the adjoints of the arguments.
 
         Results that nothing depends on, and carried values that affect only those, have no adjoint:
         it would be a zero that becomes nan where a slope is infinite.
         """
+        with without_masks(self.runner.estimates):
+            return self._pull(bar, likes)
+
+    def _pull(self, bar: Any, likes: list[Any]) -> Bundle:
+        """Sweep back over the steps."""
         at = self.function.carries
         bars = dict(zip(self.smooth, bar.entries, strict=True))
         used = {k for k, x in bars.items() if x is not ZERO}

@@ -19,8 +19,8 @@ from simpleautodiff.compiled.loops.carried_zeros import (
     MASKS,
     CarriedDerivatives,
     join,
-    run_without_masks,
     split,
+    without_masks,
 )
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import (
@@ -225,12 +225,8 @@ class LoopRunner:
 
     def _on_jets(self, level: JetLevel, function: LoopFunction, given: Operands) -> list[Any]:
         """Run the loop whose step is the pushforward of the step."""
-
-        def push() -> tuple[list[Any], list[Any]]:
-            made = self._push_jets(level, function, given)
-            return made, [x for jet in made if _is_on(jet, level) for x in jet.higher]
-
-        return run_without_masks(self.estimates, push)
+        with without_masks(self.estimates):
+            return self._push_jets(level, function, given)
 
     def _push_jets(self, level: JetLevel, function: LoopFunction, given: Operands) -> list[Any]:
         inputs, at = given.inputs, function.carries

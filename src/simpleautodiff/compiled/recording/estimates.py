@@ -14,16 +14,22 @@ class NumbersNeeded(BaseException):
     """Raised to tell `jit` that code branches on an estimated number."""
 
 
+class MasksNeeded(BaseException):
+    """Raised to tell `jit` that derivatives are not finite: loops have to carry masks."""
+
+
 @dataclass(slots=True)
 class Estimates:
     """Whether numbers may be estimated, and whether one was.
 
-    `assumes` says that a program may assume that its derivatives are finite, and check it.
+    `assumes` says that a program may assume that its derivatives are finite, and check it;
+    `unmasked`, that a loop was recorded so.
     """
 
     allowed: bool = False
     made: bool = False
     assumes: bool = False
+    unmasked: bool = False
 
     def estimate(self) -> bool:
         """Tell whether numbers may be estimated; if so, note that they are."""
