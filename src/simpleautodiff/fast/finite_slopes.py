@@ -36,7 +36,7 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
             regular[primitive] = _is_regular(primitive)
         if regular[primitive]:
             continue
-        if not primitive.listed:
+        if not primitive.pure:
             return True  # a whole function, or a rule of a user
         if primitive is multiplied or primitive is divided:  # the commonest rows, written out
             x, y = (a.value if type(a) is Node else a for a in node.args)
