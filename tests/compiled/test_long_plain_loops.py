@@ -317,7 +317,32 @@ def add_in_place(x):
     return np.sum(alias * z)
 
 
+def write_to_what_it_goes_over(x):
+    y = x * 0.5
+    for t, v in enumerate(y[:-1]):
+        y[t + 1] = np.sin(v) + x[t]
+    return np.sum(y * x)
+
+
+def write_to_a_made_array_that_it_goes_over(x):
+    y = np.zeros(len(x))
+    y[0] = x[0]
+    for v, t in zip(y, range(len(x) - 1), strict=False):
+        y[t + 1] = np.sin(v) + x[t]
+    return np.sum(y * x)
+
+
+def go_over_a_made_array(x):
+    y = np.zeros(len(x))
+    y[1:] = np.sin(x[1:])
+    total = x[0]
+    for v in y:
+        total = np.cos(total) + v
+    return total
+
+
 SEEN = [
+    *(write_to_what_it_goes_over, write_to_a_made_array_that_it_goes_over, go_over_a_made_array),
     *(fill_for_the_caller, write_through_a_view, read_through_a_view, read_by_another_name),
     *(write_by_two_names, name_it_again_inside, change_a_list, change_a_list_with_two_names),
     *(change_a_dict, add_in_place),
@@ -336,7 +361,11 @@ def test_what_a_loop_writes_is_seen_by_every_name(f):
 
 
 @pytest.mark.parametrize(
-    "f", [fill_for_the_caller, write_through_a_view, change_a_list, change_a_dict, add_in_place]
+    "f",
+    [
+        *(fill_for_the_caller, write_through_a_view, change_a_list, change_a_dict, add_in_place),
+        go_over_a_made_array,
+    ],
 )
 def test_what_is_written_in_a_loop_does_not_prevent_one(f):
     compiled = ad.jit(ad.grad(f))

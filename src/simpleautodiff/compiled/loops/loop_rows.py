@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, to_concrete
+from simpleautodiff.core.level import Traced, take_current, to_concrete
 from simpleautodiff.rules.array.indexing import getitem
 
 
@@ -44,21 +44,29 @@ class Rows:
     @property
     def arrays(self) -> Any:
         """The columns as arrays."""
-        made = tuple(
-            [
-                x.arrays if type(x) is Rows else np.asarray(x) if type(x) is range else x
-                for x in self.columns
-            ]
-        )
+        made = tuple([_as_arrays(column) for column in self.columns])
         return made[0] if self.is_single else made
+
+    @property
+    def originals(self) -> list[Any]:
+        """The ranges and arrays themselves."""
+        nested = [x.originals if type(x) is Rows else [x] for x in self.columns]
+        return [x for each in nested for x in each]
+
+
+def _as_arrays(column: Any) -> Any:
+    if type(column) is Rows:
+        return column.arrays
+    return np.asarray(column) if type(column) is range else take_current(column)
 
 
 def as_rows(items: Any) -> Rows | None:
     """Return what a loop goes over as rows; None if they are not known in advance."""
     if type(items) is Rows:
         return items
-    is_array = isinstance(items, (Traced, np.ndarray)) and np.ndim(items) > 0  # type: ignore[arg-type]
-    has_numbers = is_array and to_concrete(items).dtype.kind in "biufc"
+    array = take_current(items)
+    is_array = isinstance(array, (Traced, np.ndarray)) and np.ndim(array) > 0  # type: ignore[arg-type]
+    has_numbers = is_array and to_concrete(array).dtype.kind in "biufc"
     return Rows((items,), is_single=True) if type(items) is range or has_numbers else None
 
 

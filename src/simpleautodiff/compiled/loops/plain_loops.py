@@ -102,6 +102,8 @@ def repeat_over(
     rows = as_rows(items)
     if rows is not None and not exits:
         return _repeat_counted(rows, step, variables, names, written, is_needed)
+    if not is_needed:
+        raise NotAsLoop(step.__code__)
     if type(items) is range:
         return _count(items, lambda k: k, step, variables, names, written, exits)
     if isinstance(items, Traced) and rows is not None:
@@ -141,6 +143,8 @@ def _repeat_counted(
             break
         _, *state = step(rows[0], *state)
         rows = rows[1:]
+    if len(rows) and not is_needed and RECORDING.get() is not None:
+        raise NotAsLoop(step.__code__)
     return _run(map(rows.__getitem__, range(len(rows))), step, state)
 
 
@@ -216,7 +220,8 @@ def _record_counted(
 
     try:
         _check_structures(state, written, is_needed)
-        check_apart(state, written)
+        others = rows.originals
+        check_apart([*state, *others], [*written, *[False] * len(others)])
         changed = [x for x, is_written in zip(state, written, strict=True) if is_written]
         carry = tuple([map_leaves(take_current, x) for x in state])
         with hiding(changed):

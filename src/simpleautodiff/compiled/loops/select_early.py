@@ -137,8 +137,7 @@ class _Selecting:
 
     def _compute(self, array: Any, index: Any, parts: list[Any], like: Line) -> Any:
         if type(array) is not Ref:
-            same = array.size and np.all(array == array.flat[0]) and not np.any(np.signbit(array))
-            if same:
+            if _is_uniform(array):
                 return np.full(like.shape, array.flat[0])[()]
             return self._append(like._replace(args=(array, index)))
         line = self.lines[array]
@@ -251,6 +250,12 @@ def _compare_parts(a: Any, b: Any, length: int) -> bool | None:
 def _is_elementwise(line: Line) -> bool:
     is_cast = line.what is TABLE["astype"]
     return not line.kwargs and (is_cast or can_lower(line.what, line.dtype))
+
+
+def _is_uniform(array: Any) -> bool:
+    """Tell whether all elements of a constant are one nonnegative number."""
+    is_real = array.size > 0 and array.dtype.kind in "biuf"
+    return is_real and bool(np.all(array == array.flat[0])) and not np.any(np.signbit(array))
 
 
 def _find_truth(x: Any) -> bool | None:
