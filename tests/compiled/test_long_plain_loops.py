@@ -220,6 +220,37 @@ def test_the_code_of_a_function_is_its_own_again():
     assert recur.__code__ is before
 
 
+# First steps with numbers of other dtypes. --------------------------------------------------------
+
+
+def become_complex(x):
+    z = 0.5
+    for t in range(len(x)):
+        z = np.sqrt(z - x[t]) * 0.5 + 0.1j
+    return np.real(z)
+
+
+def become_complex_in_scan(x):
+    return np.real(ad.scan(lambda z, a: (np.sqrt(z - a) * 0.5 + 0.1j, None), 0.5, x)[0])
+
+
+def become_precise(x):
+    s = np.float32(0.1)
+    for t in range(len(x)):
+        s = s * np.float32(1.1) + x[t]
+    return s
+
+
+@pytest.mark.parametrize("f", [become_complex, become_complex_in_scan, become_precise])
+def test_the_first_step_has_the_dtypes_of_python(f):
+    """The square root of a negative number is nan in the first step, and no longer in the next."""
+    for ask in (lambda g: g, ad.grad):
+        compiled = ad.jit(ask(f))
+        for x in 2 * [np.linspace(0.1, 0.4, 40), np.zeros(40), np.ones(40)]:
+            with np.errstate(invalid="ignore"):
+                np.testing.assert_allclose(compiled(x), ask(f)(x), rtol=1e-12)
+
+
 # What others see of arrays that a loop writes to. -------------------------------------------------
 
 

@@ -17,12 +17,20 @@ from simpleautodiff.compiled.loops.loop_rows import Rows, as_rows
 from simpleautodiff.compiled.loops.record_loop import (
     LoopStep,
     RecordedLoop,
+    check_kinds,
+    check_repeats,
     record_step,
     run_recorded,
 )
 from simpleautodiff.compiled.loops.rewrite_loops import GO_ON
 from simpleautodiff.compiled.loops.run_loop import DecisionsDifferError, LoopOfRowsError, LoopRunner
-from simpleautodiff.compiled.loops.written_variables import check_apart, hiding, write_back
+from simpleautodiff.compiled.loops.written_variables import (
+    Given,
+    check_apart,
+    hiding,
+    protect,
+    write_back,
+)
 from simpleautodiff.compiled.recording.body_level import find_example
 from simpleautodiff.compiled.recording.symbols import not_recorded
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
@@ -210,7 +218,9 @@ def _record_counted(
         return None  # after a first step all variables exist
 
     def f(carry: Any, row: Any) -> Any:
-        _, *after = step(row, *carry)
+        given = Given(carry)
+        _, *after = step(map_leaves(protect, row), *carry)
+        given.check(after, written)
         check_apart(after, written)
         return tuple(after), None
 
@@ -290,10 +300,13 @@ def _record_numbers(
 ) -> RecordedLoop:
     """Record a step with its integers as such if they count; as floats if they may grow."""
     recorded = record_step(step, carry, rows, count, runner)
+    check_kinds(recorded, carry, "fc")
     whole = [k for k, x in enumerate(flatten(carry)[0]) if type(take_current(x)) is int]
-    if all(_is_counted(recorded.function.body, k, whole) for k in whole):
-        return recorded
-    return record_step(step, map_leaves(_as_float, carry), rows, count, runner)
+    if not all(_is_counted(recorded.function.body, k, whole) for k in whole):
+        carry = map_leaves(_as_float, carry)
+        recorded = record_step(step, carry, rows, count, runner)
+    check_repeats(recorded, record_step(step, carry, rows, count, runner))
+    return recorded
 
 
 def _is_counted(program: RecordedProgram, carried: int, whole: list[int]) -> bool:

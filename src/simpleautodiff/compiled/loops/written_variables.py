@@ -8,15 +8,16 @@ written to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.arrays.writes.versions import MAKING, Writable
+from simpleautodiff.arrays.writes.views import note, twin
 from simpleautodiff.compiled.recording.symbols import not_recorded
-from simpleautodiff.core.level import Traced
+from simpleautodiff.core.level import Traced, Written
 from simpleautodiff.errors import LostDerivativeError, cite_line
 
 _HIDDEN = object()  # what an array is while it is hidden: nothing can be computed with it
@@ -82,6 +83,46 @@ def check_apart(variables: Iterable[Any], written: Iterable[bool]) -> None:
             if id(array) in seen and (is_written or seen[id(array)]):
                 raise not_recorded("a loop that writes to an array with two names")
             seen[id(array)] = is_written
+
+
+class Given:
+    """The variables that a step is given, as they were before it."""
+
+    def __init__(self, variables: Sequence[Any]) -> None:
+        self.variables = variables
+        self._parts = [_list_parts(x) for x in variables]
+
+    def check(self, after: Iterable[Any], written: Iterable[bool]) -> None:
+        """Refuse a step after which it is not known which arrays have changed.
+
+        What is changed in place must keep its name, and be known to be changed: others refer to it.
+        """
+        of_all = zip(self.variables, self._parts, after, written, strict=True)
+        for before, parts, now, is_written in of_all:
+            is_changed = issubclass(type(before), Written) or not _are_same(
+                parts, _list_parts(before)
+            )
+            if is_changed and not (is_written and now is before):
+                raise not_recorded("a loop that changes an array, and what a variable refers to")
+
+
+def _list_parts(x: Any) -> list[Any]:
+    return [*x] if isinstance(x, list) else [*x, *x.values()] if isinstance(x, dict) else []
+
+
+def _are_same(some: list[Any], others: list[Any]) -> bool:
+    return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
+
+
+def protect(row: Any) -> Any:
+    """Return a row of an array that a step may only read: nobody would see it written."""
+    if isinstance(row, Traced) and np.ndim(row) > 0:
+        note(row, twin(row), _refuse_write)
+    return row
+
+
+def _refuse_write(_: Any) -> Any:
+    raise not_recorded("a loop that writes to the rows of an array by another name")
 
 
 def write_back(variable: Any, new: Any) -> Any:
