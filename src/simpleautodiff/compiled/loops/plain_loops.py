@@ -217,10 +217,12 @@ def _record_counted(
     if loops is None or len(rows) < 2 or any(x is UNBOUND for x in state):
         return None  # after a first step all variables exist
 
+    kept: list[bool] = []  # whether a variable refers to the same array, list or dict after a step
+
     def f(carry: Any, row: Any) -> Any:
         given = Given(carry)
         _, *after = step(map_leaves(protect, row), *carry)
-        given.check(after, written)
+        kept[:] = given.check(after, written, kept)
         check_apart(after, written)
         return tuple(after), None
 
@@ -243,8 +245,9 @@ def _record_counted(
             raise NotAsLoop(step.__code__)
         return None
     loops.note(step)
-    after = zip(state, written, made, strict=True)
-    return GO_ON, *[write_back(x, new) if is_written else new for x, is_written, new in after]
+    changed = [a and b for a, b in zip(written, kept, strict=True)]
+    after = zip(state, changed, made, strict=True)
+    return GO_ON, *[write_back(x, new) if is_changed else new for x, is_changed, new in after]
 
 
 def _record_rows(

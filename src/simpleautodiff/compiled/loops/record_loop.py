@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from simpleautodiff.compiled.loops.loop_line import LoopFunction
 from simpleautodiff.compiled.recording.body_level import BodyLevel, find_example
 from simpleautodiff.compiled.recording.symbols import Symbol, not_recorded
 from simpleautodiff.compiled.recording.trace_program import (
+    Line,
     RecordedProgram,
     Ref,
     places,
@@ -163,14 +165,26 @@ def _is_same(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(_is_same(x, b[key]) for key, x in a.items())
     if isinstance(a, Symbol):
-        one, other = [x.level.lines[x.place] for x in (a, b)]
-        same = a.level is b.level and one.name == other.name and one.shape == other.shape
-        return a is b or (same and bool(one.args) and _is_same(one.args, other.args))
+        return a.level is b.level and _is_same_line(a.level.lines, a.place, b.place)
     if isinstance(a, Traced):
         return a is b or _is_same(a.value, b.value)
     if isinstance(a, np.ndarray | np.generic | float | complex):
         return bool(np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind in "fc"))
     return not isinstance(a, int | str) or bool(a == b)
+
+
+def _is_same_line(lines: list[Line], a: Ref, b: Ref) -> bool:
+    """Tell whether two lines of a program compute the same."""
+    if a == b:
+        return True
+    one, other = lines[a], lines[b]
+    pairs = zip(one.needs(), other.needs(), strict=False)
+    return (
+        one.what is not None
+        and one.name == other.name
+        and _is_same(*[with_values((x.args, x.kwargs), defaultdict(int)) for x in (one, other)])
+        and all(_is_same_line(lines, x, y) for x, y in pairs)
+    )
 
 
 def _as_number(x: Any) -> Any:

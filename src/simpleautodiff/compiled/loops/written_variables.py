@@ -19,6 +19,7 @@ from simpleautodiff.arrays.writes.views import note, twin
 from simpleautodiff.compiled.recording.symbols import not_recorded
 from simpleautodiff.core.level import Traced, Written
 from simpleautodiff.errors import LostDerivativeError, cite_line
+from simpleautodiff.values.pytree import flatten
 
 _HIDDEN = object()  # what an array is while it is hidden: nothing can be computed with it
 
@@ -91,19 +92,36 @@ class Given:
     def __init__(self, variables: Sequence[Any]) -> None:
         self.variables = variables
         self._parts = [_list_parts(x) for x in variables]
+        self._leaves = flatten(variables)[0]
 
-    def check(self, after: Iterable[Any], written: Iterable[bool]) -> None:
-        """Refuse a step after which it is not known which arrays have changed.
+    def check(self, after: list[Any], written: list[bool], earlier: list[bool]) -> list[bool]:
+        """Tell which variables refer to the same array, list or dict after a step, or are numbers.
 
-        What is changed in place must keep its name, and be known to be changed: others refer to it.
+        Refuse a step after which it is not known which arrays have changed. What is changed in
+        place must keep its name, and be known to be changed, as others refer to it. All steps do
+        the same: `earlier` is what was found when the step was run before, or empty.
         """
-        of_all = zip(self.variables, self._parts, after, written, strict=True)
-        for before, parts, now, is_written in of_all:
-            is_changed = issubclass(type(before), Written) or not _are_same(
-                parts, _list_parts(before)
-            )
-            if is_changed and not (is_written and now is before):
-                raise not_recorded("a loop that changes an array, and what a variable refers to")
+        own = {*map(id, self.variables)}
+        if any(issubclass(type(x), Written) and id(x) not in own for x in self._leaves):
+            raise not_recorded("a loop that changes an array in a list, tuple or dict")
+        kept = [
+            new is x or not (isinstance(x, list | dict) or _is_array(x))
+            for x, new in zip(self.variables, after, strict=True)
+        ]
+        known = [a and b for a, b in zip(written, kept, strict=True)]
+        changed = [
+            issubclass(type(x), Written) or not _are_same(parts, _list_parts(x))
+            for x, parts in zip(self.variables, self._parts, strict=True)
+        ]
+        if any(a and not b for a, b in zip(changed, known, strict=True)):
+            raise not_recorded("a loop that changes an array, and what a variable refers to")
+        if earlier and earlier != kept:
+            raise not_recorded("a loop in which a variable refers to the same array, or another")
+        return kept
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, Traced) and np.ndim(x) > 0  # type: ignore[arg-type]
 
 
 def _list_parts(x: Any) -> list[Any]:
@@ -116,7 +134,7 @@ def _are_same(some: list[Any], others: list[Any]) -> bool:
 
 def protect(row: Any) -> Any:
     """Return a row of an array that a step may only read: nobody would see it written."""
-    if isinstance(row, Traced) and np.ndim(row) > 0:
+    if _is_array(row):
         note(row, twin(row), _refuse_write)
     return row
 
