@@ -465,7 +465,23 @@ def get_the_same_array_back(x):
     return np.sum(y) + np.sum(first * x)
 
 
+def multiply_integers(x):
+    s, product = x[0], 1
+    for t in range(1, 40):
+        product = product * t
+        s = np.sin(s) + x[t] * (product % 101)
+    return s
+
+
+def raise_integers(x):
+    s = x[0]
+    for t in range(70):
+        s = np.sin(s) + x[t % 40] * (3**t % 5)
+    return s
+
+
 UNSEEN = [
+    *(multiply_integers, raise_integers),
     *(write_to_a_row, write_to_a_computed_row, write_to_the_rows_it_goes_over),
     *(change_a_list_in_another_function, change_an_array_in_a_list, count_elsewhere),
     *(exchange_names, name_a_new_array, get_the_same_array_back),

@@ -305,6 +305,8 @@ def _record_numbers(
     recorded = record_step(step, carry, rows, count, runner)
     check_kinds(recorded, carry, "fc")
     whole = [k for k, x in enumerate(flatten(carry)[0]) if type(take_current(x)) is int]
+    if rows is not None:
+        _check_integers(recorded.function.body, whole)
     if not all(_is_counted(recorded.function.body, k, whole) for k in whole):
         carry = map_leaves(_as_float, carry)
         recorded = record_step(step, carry, rows, count, runner)
@@ -327,6 +329,17 @@ def _is_counted(program: RecordedProgram, carried: int, whole: list[int]) -> boo
         return line.name in _COUNTING and len(refs) <= 1 and all(map(counts, refs))
 
     return counts(program.outputs[carried])
+
+
+def _check_integers(program: RecordedProgram, whole: list[int]) -> None:
+    """Refuse powers and products of integers that may exceed those of a machine, as Python's do."""
+    for number, line in enumerate(program.lines):
+        if line.dtype is None or line.dtype.kind not in "iu":
+            continue
+        is_small = type(line.args[-1]) is int and line.args[-1] <= 3 if line.args else True
+        grows = line.name == "mul" and number in [program.outputs[k] for k in whole]
+        if grows or (line.name in ("pow", "power") and not is_small):
+            raise not_recorded("a loop with integers that may grow large")
 
 
 _COUNTING = {"add", "sub", "pos", "astype"}
