@@ -290,3 +290,24 @@ def test_a_function_that_fills_arrays_of_numpy_is_compiled_without_a_derivative(
     for x in (draw(4), 2 * draw(4), draw(4), -draw(4)):
         np.testing.assert_allclose(compiled(x), f(x), rtol=1e-12)
     assert "1 path through the code" in str(compiled.explain())
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y, x: np.copyto(y, x),
+        lambda y, x: np.put(y, [0, 2], x[:2]),
+        lambda y, x: np.place(y, y == 0, x),
+        lambda y, x: np.putmask(y, y == 0, x),
+        lambda y, x: np.put_along_axis(y, np.array([1]), x[:1], 0),
+    ],
+)
+def test_functions_that_write_to_arrays_of_numpy(write):
+    def f(x):
+        y = np.zeros(3)
+        write(y, 2 * x)
+        return np.sum(y)
+
+    compiled = ad.jit(f)
+    for x in (np.ones(3), np.arange(3.0), np.array([5.0, -1.0, 2.0])):
+        assert compiled(x) == f(x)

@@ -220,6 +220,37 @@ def test_the_code_of_a_function_is_its_own_again():
     assert recur.__code__ is before
 
 
+# First steps with numbers of other dtypes. --------------------------------------------------------
+
+
+def become_complex(x):
+    z = 0.5
+    for t in range(len(x)):
+        z = np.sqrt(z - x[t]) * 0.5 + 0.1j
+    return np.real(z)
+
+
+def become_complex_in_scan(x):
+    return np.real(ad.scan(lambda z, a: (np.sqrt(z - a) * 0.5 + 0.1j, None), 0.5, x)[0])
+
+
+def become_precise(x):
+    s = np.float32(0.1)
+    for t in range(len(x)):
+        s = s * np.float32(1.1) + x[t]
+    return s
+
+
+@pytest.mark.parametrize("f", [become_complex, become_complex_in_scan, become_precise])
+def test_the_first_step_has_the_dtypes_of_python(f):
+    """The square root of a negative number is nan in the first step, and no longer in the next."""
+    for ask in (lambda g: g, ad.grad):
+        compiled = ad.jit(ask(f))
+        for x in 2 * [np.linspace(0.1, 0.4, 40), np.zeros(40), np.ones(40)]:
+            with np.errstate(invalid="ignore"):
+                np.testing.assert_allclose(compiled(x), ask(f)(x), rtol=1e-12)
+
+
 # What others see of arrays that a loop writes to. -------------------------------------------------
 
 
@@ -372,3 +403,140 @@ def test_what_is_written_in_a_loop_does_not_prevent_one(f):
     for _ in range(3):
         compiled(draw())
     assert "recorded by one step each" in str(compiled.explain())
+
+
+# What a step changes and its variables do not tell. -----------------------------------------------
+
+
+def write_to_a_row(x):
+    y, s = np.zeros((40, 2)), x[0]
+    for t in range(1, 40):
+        row = y[t]
+        s = np.sin(s) * x[t] + y[t - 1, 0]
+        row[0] = s + x[t]
+    return s
+
+
+def write_to_a_computed_row(x):
+    y, s = np.zeros((40, 2)) + x[0], x[0]
+    for t in range(1, 40):
+        row = y[t]
+        s = np.sin(s) * x[t] + y[t - 1, 0]
+        row += s * x[t]
+    return s
+
+
+def write_to_the_rows_it_goes_over(x):
+    rows, s = np.zeros((20, 2)), x[0]
+    for row in rows:
+        row += s * x[3]
+        s = np.sin(s) * x[1] + rows[0, 0]
+    return s
+
+
+def put_into(box, k, value):
+    box[k] = value
+    return 0.0
+
+
+def change_a_list_in_another_function(x):
+    box, s = [x[0]], x[0]
+    for t in range(1, 40):
+        s = np.sin(s) * x[t] + box[0]
+        s = s + put_into(box, 0, s * x[t])
+    return s
+
+
+def change_an_array_in_a_list(x):
+    y, s = x[:3] * 0.5, x[0]
+    held = [y]
+    for t in range(1, 40):
+        s = np.sin(s) * x[t] + np.cos(y[1]) - 1
+        held[0] += s * x[t]
+    return s
+
+
+def count_elsewhere(x):
+    numbers, s = iter(range(100)), x[0]
+    for t in range(1, 40):
+        s = np.sin(s) * x[t] + next(numbers) * x[t]
+    return s
+
+
+def exchange_names(x):
+    a, b = x * 0.5, np.zeros(40)
+    first = a
+    for t in range(1, 40):
+        a, b = b, a
+        a[t] = np.sin(b[t - 1]) + x[t]
+    return np.sum(a) + 2 * np.sum(b) + 3 * np.sum(first)
+
+
+def name_a_new_array(x):
+    a = x[:3] * 0.5
+    first = a
+    for t in range(40):
+        a = a + x[t]
+        a *= 0.5
+    return np.sum(first * np.arange(3)) + a[0]
+
+
+def step_in_another_function(y, t, x):
+    y[t] = np.sin(y[t - 1]) + x[t]
+    return y
+
+
+def get_the_same_array_back(x):
+    y = x * 0.5
+    first = y
+    for t in range(1, 40):
+        y = step_in_another_function(y, t, x)
+    return np.sum(y) + np.sum(first * x)
+
+
+def multiply_integers(x):
+    s, product = x[0], 1
+    for t in range(1, 40):
+        product = product * t
+        s = np.sin(s) + x[t] * (product % 101)
+    return s
+
+
+def raise_integers(x):
+    s = x[0]
+    for t in range(70):
+        s = np.sin(s) + x[t % 40] * (3**t % 5)
+    return s
+
+
+UNSEEN = [
+    *(multiply_integers, raise_integers),
+    *(write_to_a_row, write_to_a_computed_row, write_to_the_rows_it_goes_over),
+    *(change_a_list_in_another_function, change_an_array_in_a_list, count_elsewhere),
+    *(exchange_names, name_a_new_array, get_the_same_array_back),
+]
+
+
+@pytest.mark.parametrize("f", UNSEEN)
+def test_what_a_step_changes_unseen_is_not_lost(f):
+    """The first calls, at 0, do not tell."""
+    for ask in (lambda g: g, ad.grad):
+        compiled = ad.jit(ask(f))
+        for x in (np.zeros(40), np.zeros(40), draw(), draw()[::-1]):
+            np.testing.assert_allclose(compiled(x), ask(f)(x), rtol=1e-9, atol=1e-11)
+
+
+def test_rows_of_a_recorded_index_are_views_in_loops():
+    def f(x):
+        def step(t, state):
+            s, y = state
+            row = y[t]
+            row[0] = np.sin(s) * x[t] + 1
+            row += x[t]
+            return y[t, 0] * 0.5 + y[t, 1] + x[t], y
+
+        return ad.fori_loop(1, 40, step, (x[0], np.zeros((40, 2)) + x[0]))[0]
+
+    compiled = ad.jit(ad.grad(f))
+    for x in (np.zeros(40), np.zeros(40), draw()):
+        np.testing.assert_allclose(compiled(x), ad.grad(f)(x), rtol=1e-9, atol=1e-11)

@@ -57,7 +57,7 @@ def test_whole_numbers_stay_exact():
         ("1j", "only real numbers"),
         ("x, y", "one result"),
         ("x @ y", "operator is not read"),
-        ("~x", "operator is not read"),
+        ("~x", "the signs of a formula are"),
         ("(a := x)", "no part of a formula"),
         ("sin(*x)", "no part of a formula"),
         ("sin(x=1)", "given by its place"),

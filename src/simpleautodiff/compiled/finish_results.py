@@ -13,12 +13,17 @@ from simpleautodiff.values.pytree import flatten
 
 
 def find_finish(outputs: list[Any], result: Any, name: str) -> Callable[[list[Any]], Any]:
-    """Return a function that converts numbers to the structure and the types of `result`."""
+    """Return a function that converts numbers to the structure and the types of `result`.
+
+    What is no number of the program is as it was, and must have been so.
+    """
     leaves, rebuild = flatten(result)
     if len(leaves) != len(outputs):
         raise TraceError(f"{name} returned another structure when it was run again")
-    pairs = zip(leaves, outputs, strict=True)
+    pairs = [*zip(leaves, outputs, strict=True)]
     makers = [_maker(leaf) if hasattr(output, "concrete") else None for leaf, output in pairs]
+    constants = [pair for pair, maker in zip(pairs, makers, strict=True) if maker is None]
+    check_same([output for _, output in constants], [leaf for leaf, _ in constants], name)
     fixed = [
         None if maker else copy_array(leaf) for maker, leaf in zip(makers, leaves, strict=True)
     ]

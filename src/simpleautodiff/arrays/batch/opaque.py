@@ -13,7 +13,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from simpleautodiff.arrays.registry import FUNCTIONS, SPECIAL_UFUNCS, array_function
+from simpleautodiff.arrays.registry import (
+    FUNCTIONS,
+    IN_PLACE_FUNCTIONS,
+    SPECIAL_UFUNCS,
+    array_function,
+)
 from simpleautodiff.arrays.shaping import lay_out
 from simpleautodiff.arrays.ufuncs import array_ufunc, is_plain
 from simpleautodiff.core.level import Level, Traced, take_current, to_plain
@@ -89,7 +94,8 @@ class Opaque(Traced):
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         level, again = highest_level((self, args, kwargs)), is_differentiated((args, kwargs))
-        if function in FUNCTIONS and (again or function not in level.running):
+        is_known = function in FUNCTIONS and (again or function not in level.running)
+        if is_known or function in IN_PLACE_FUNCTIONS:
             with level.mark_running(function):
                 return array_function(self, function, types, args, kwargs)
         args, kwargs = map_leaves(to_plain, args), map_leaves(to_plain, kwargs)

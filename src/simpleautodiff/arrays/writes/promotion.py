@@ -45,7 +45,7 @@ from simpleautodiff.core.level import Traced, Written, to_concrete
 from simpleautodiff.core.node import Constant, Hand, Node
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, cite_line
-from simpleautodiff.rules.array.indexing import find_batches, getitem, is_basic
+from simpleautodiff.rules.array.indexing import find_batches, getitem, is_same_for_all
 from simpleautodiff.rules.array.shapes import broadcast_to, reshape, shape_of, transpose
 from simpleautodiff.rules.scalar.complex_parts import imag, real
 from simpleautodiff.values.functions import is_complex
@@ -86,7 +86,7 @@ def _getitem_step(v: Any, x: Any, index: Any) -> ViewStep | None:
     if not shape_of(v):
         return None
     index = index.value if type(index) is Constant else index
-    one = is_single(index) if find_batches(index) else is_basic(index)
+    one = is_single(index) if find_batches(index) else is_same_for_all(index)
     return partial(get_item, index=index) if one else None
 
 

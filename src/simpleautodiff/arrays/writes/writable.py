@@ -31,6 +31,7 @@ from simpleautodiff.rules.array.indexing import (
     flat_indices,
     getitem,
     is_basic,
+    is_same_for_all,
     set_item,
 )
 from simpleautodiff.rules.array.shapes import reshape, shape_of
@@ -216,6 +217,8 @@ def get_item(self: Writable, index: Any) -> Any:
     if kind is not slice and not (kind is tuple and _BASIC.issuperset(map(type, index))):
         if find_batches(index):
             return _get_item_per_example(self, index)
+        if is_same_for_all(index) and not is_basic(index):
+            return _get_recorded_item(self, index)
         if not is_basic(index):
             return Writable(_read(self.current, index))
     return Writable(
@@ -254,6 +257,20 @@ def _get_item_per_example(self: Writable, index: Any) -> Any:
         shape_of(selected),
         lambda base: take_each(base, index),
         lambda base, new: put_each(base, new, index),
+    )
+    return Writable(None, view)
+
+
+def _get_recorded_item(self: Writable, index: Any) -> Any:
+    """Return the elements that an index of recorded integers selects: a view, or a number."""
+    selected = _read(self.current, index)
+    if not shape_of(selected):
+        return Writable(selected)
+    view = ArrayView(
+        self,
+        shape_of(selected),
+        lambda base: getitem(base, index),
+        lambda base, new: set_item(base, new, index),
     )
     return Writable(None, view)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.compiled.loops.written_variables import protect
 from simpleautodiff.core.level import Traced, take_current, to_concrete
 from simpleautodiff.rules.array.indexing import getitem
 
@@ -75,5 +76,5 @@ def read_item(x: Any, index: Any) -> Any:
     if type(x) is np.ndarray:
         parts = index if type(index) is tuple else (index,)
         if any(isinstance(part, Traced) for part in parts):
-            return getitem(x, index)
+            return protect(getitem(x, index))
     return x[index]

@@ -17,12 +17,20 @@ from simpleautodiff.compiled.loops.loop_rows import Rows, as_rows
 from simpleautodiff.compiled.loops.record_loop import (
     LoopStep,
     RecordedLoop,
+    check_kinds,
+    check_repeats,
     record_step,
     run_recorded,
 )
 from simpleautodiff.compiled.loops.rewrite_loops import GO_ON
 from simpleautodiff.compiled.loops.run_loop import DecisionsDifferError, LoopOfRowsError, LoopRunner
-from simpleautodiff.compiled.loops.written_variables import check_apart, hiding, write_back
+from simpleautodiff.compiled.loops.written_variables import (
+    Given,
+    check_apart,
+    hiding,
+    protect,
+    write_back,
+)
 from simpleautodiff.compiled.recording.body_level import find_example
 from simpleautodiff.compiled.recording.symbols import not_recorded
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
@@ -213,8 +221,12 @@ def _record_counted(
     if loops is None or len(rows) < 2 or any(x is UNBOUND for x in state):
         return None  # after a first step all variables exist
 
+    kept: list[bool] = []  # whether a variable refers to the same array, list or dict after a step
+
     def f(carry: Any, row: Any) -> Any:
-        _, *after = step(row, *carry)
+        given = Given(carry)
+        _, *after = step(map_leaves(protect, row), *carry)
+        kept[:] = given.check(after, written, kept)
         check_apart(after, written)
         return tuple(after), None
 
@@ -238,8 +250,9 @@ def _record_counted(
             raise NotAsLoop(step.__code__)
         return None
     loops.note(step)
-    after = zip(state, written, made, strict=True)
-    return GO_ON, *[write_back(x, new) if is_written else new for x, is_written, new in after]
+    changed = [a and b for a, b in zip(written, kept, strict=True)]
+    after = zip(state, changed, made, strict=True)
+    return GO_ON, *[write_back(x, new) if is_changed else new for x, is_changed, new in after]
 
 
 def _record_rows(
@@ -295,10 +308,15 @@ def _record_numbers(
 ) -> RecordedLoop:
     """Record a step with its integers as such if they count; as floats if they may grow."""
     recorded = record_step(step, carry, rows, count, runner)
+    check_kinds(recorded, carry, "fc")
     whole = [k for k, x in enumerate(flatten(carry)[0]) if type(take_current(x)) is int]
-    if all(_is_counted(recorded.function.body, k, whole) for k in whole):
-        return recorded
-    return record_step(step, map_leaves(_as_float, carry), rows, count, runner)
+    if rows is not None:
+        _check_integers(recorded.function.body, whole)
+    if not all(_is_counted(recorded.function.body, k, whole) for k in whole):
+        carry = map_leaves(_as_float, carry)
+        recorded = record_step(step, carry, rows, count, runner)
+    check_repeats(recorded, record_step(step, carry, rows, count, runner))
+    return recorded
 
 
 def _is_counted(program: RecordedProgram, carried: int, whole: list[int]) -> bool:
@@ -316,6 +334,17 @@ def _is_counted(program: RecordedProgram, carried: int, whole: list[int]) -> boo
         return line.name in _COUNTING and len(refs) <= 1 and all(map(counts, refs))
 
     return counts(program.outputs[carried])
+
+
+def _check_integers(program: RecordedProgram, whole: list[int]) -> None:
+    """Refuse powers and products of integers that may exceed those of a machine, as Python's do."""
+    for number, line in enumerate(program.lines):
+        if line.dtype is None or line.dtype.kind not in "iu":
+            continue
+        is_small = type(line.args[-1]) is int and line.args[-1] <= 3 if line.args else True
+        grows = line.name == "mul" and number in [program.outputs[k] for k in whole]
+        if grows or (line.name in ("pow", "power") and not is_small):
+            raise not_recorded("a loop with integers that may grow large")
 
 
 _COUNTING = {"add", "sub", "pos", "astype"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from simpleautodiff.compiled.loops.loop_line import LoopFunction
 from simpleautodiff.compiled.recording.body_level import BodyLevel, find_example
 from simpleautodiff.compiled.recording.symbols import Symbol, not_recorded
 from simpleautodiff.compiled.recording.trace_program import (
+    Line,
     RecordedProgram,
     Ref,
     places,
@@ -127,6 +129,64 @@ def run_recorded(loop: RecordedLoop, limit: Any, go: Any, run: Callable[..., Any
     carry = loop.rebuild_carry(iter(made[: function.carries]))
     ys = loop.rebuild_result(iter(made[function.carries : -3]))
     return carry, ys, made[-1]
+
+
+def check_kinds(loop: RecordedLoop, carry: Any, kinds: str = "c") -> None:
+    """Refuse a loop whose first step has numbers of other dtypes, and so other results.
+
+    The square root of -1.0 is nan, that of the complex number -1 is not. `kinds` are those of
+    dtypes that a carried value may not change to, even if it has all its numbers.
+    """
+    for before, after in zip(map(take_current, flatten(carry)[0]), loop.carry, strict=True):
+        dtype, new = [np.result_type(find_example(x)) for x in (before, after)]
+        is_exact = dtype.kind in "biu" and new.kind == "f"
+        if dtype != new and new.kind in kinds and not is_exact:
+            raise not_recorded(f"a loop whose first step changes {dtype} to {new}")
+
+
+def check_repeats(loop: RecordedLoop, again: RecordedLoop) -> None:
+    """Refuse a step that was another one when it was recorded again: it counts, or draws numbers.
+
+    So it does if it changes what it reads by another way than its variables.
+    """
+    one, other = loop.function.body, again.function.body
+    lines = [[(x.name, x.args, x.kwargs, x.shape) for x in body.lines] for body in (one, other)]
+    same_values = all(map(_is_same, loop.values, again.values))
+    if not (same_values and _is_same(lines[0], lines[1]) and _is_same(one.outputs, other.outputs)):
+        raise not_recorded("a loop whose step does not depend on its variables alone")
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    """Compare arguments; functions and other objects that are made in a step are not compared."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(_is_same, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_is_same(x, b[key]) for key, x in a.items())
+    if isinstance(a, Symbol):
+        return a.level is b.level and _is_same_line(a.level.lines, a.place, b.place)
+    if isinstance(a, Traced):
+        return a is b or _is_same(a.value, b.value)
+    if isinstance(a, np.ndarray | np.generic | float | complex):
+        return bool(np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind in "fc"))
+    return not isinstance(a, int | str) or bool(a == b)
+
+
+def _is_same_line(lines: list[Line], a: Ref, b: Ref) -> bool:
+    """Tell whether two lines of a program compute the same."""
+    pending, seen = [(a, b)], set[tuple[Ref, Ref]]()
+    while pending:
+        pair = pending.pop()
+        if pair[0] == pair[1] or pair in seen:
+            continue
+        seen.add(pair)
+        one, other = [lines[place] for place in pair]
+        given = [with_values((x.args, x.kwargs), defaultdict(int)) for x in (one, other)]
+        if one.what is None or one.name != other.name or not _is_same(*given):
+            return False
+        pending += zip(one.needs(), other.needs(), strict=True)
+    return True
 
 
 def _as_number(x: Any) -> Any:

@@ -8,16 +8,18 @@ written to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.arrays.writes.versions import MAKING, Writable
+from simpleautodiff.arrays.writes.views import note, twin
 from simpleautodiff.compiled.recording.symbols import not_recorded
-from simpleautodiff.core.level import Traced
+from simpleautodiff.core.level import Traced, Written
 from simpleautodiff.errors import LostDerivativeError, cite_line
+from simpleautodiff.values.pytree import flatten
 
 _HIDDEN = object()  # what an array is while it is hidden: nothing can be computed with it
 
@@ -82,6 +84,63 @@ def check_apart(variables: Iterable[Any], written: Iterable[bool]) -> None:
             if id(array) in seen and (is_written or seen[id(array)]):
                 raise not_recorded("a loop that writes to an array with two names")
             seen[id(array)] = is_written
+
+
+class Given:
+    """The variables that a step is given, as they were before it."""
+
+    def __init__(self, variables: Sequence[Any]) -> None:
+        self.variables = variables
+        self._parts = [_list_parts(x) for x in variables]
+        self._leaves = flatten(variables)[0]
+
+    def check(self, after: list[Any], written: list[bool], earlier: list[bool]) -> list[bool]:
+        """Tell which variables refer to the same array, list or dict after a step, or are numbers.
+
+        Refuse a step after which it is not known which arrays have changed. What is changed in
+        place must keep its name, and be known to be changed, as others refer to it. All steps do
+        the same: `earlier` is what was found when the step was run before, or empty.
+        """
+        own = {*map(id, self.variables)}
+        if any(issubclass(type(x), Written) and id(x) not in own for x in self._leaves):
+            raise not_recorded("a loop that changes an array in a list, tuple or dict")
+        kept = [
+            new is x or not (isinstance(x, list | dict) or _is_array(x))
+            for x, new in zip(self.variables, after, strict=True)
+        ]
+        known = [a and b for a, b in zip(written, kept, strict=True)]
+        changed = [
+            issubclass(type(x), Written) or not _are_same(parts, _list_parts(x))
+            for x, parts in zip(self.variables, self._parts, strict=True)
+        ]
+        if any(a and not b for a, b in zip(changed, known, strict=True)):
+            raise not_recorded("a loop that changes an array, and what a variable refers to")
+        if earlier and earlier != kept:
+            raise not_recorded("a loop in which a variable refers to the same array, or another")
+        return kept
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, Traced) and np.ndim(x) > 0  # type: ignore[arg-type]
+
+
+def _list_parts(x: Any) -> list[Any]:
+    return [*x] if isinstance(x, list) else [*x, *x.values()] if isinstance(x, dict) else []
+
+
+def _are_same(some: list[Any], others: list[Any]) -> bool:
+    return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
+
+
+def protect(row: Any) -> Any:
+    """Return a row of an array that a step may only read: nobody would see it written."""
+    if _is_array(row):
+        note(row, twin(row), _refuse_write)
+    return row
+
+
+def _refuse_write(_: Any) -> Any:
+    raise not_recorded("a loop that writes to the rows of an array by another name")
 
 
 def write_back(variable: Any, new: Any) -> Any:

@@ -69,7 +69,7 @@ def is_basic(index: Any) -> bool:
     )
 
 
-def _is_same_for_all(index: Any) -> bool:
+def is_same_for_all(index: Any) -> bool:
     """Tell whether an index has integers and slices only, recorded ones too, and no batches."""
     parts = index if isinstance(index, tuple) else (index,)
     return is_basic(tuple([0 if _is_recorded_integer(part) else part for part in parts]))
@@ -121,7 +121,7 @@ def _flat_batch_indices(size: int, index: Any, full: tuple[int, ...]) -> Any:
 
 
 def _getitem_batch(size: int, x: Any, index: Any) -> Any:
-    if _is_same_for_all(index):
+    if is_same_for_all(index):
         return getitem(x, _index_batch(index))
     full = shape_of(x)[1:]
     if find_batches(index):
@@ -143,7 +143,7 @@ def _take_each(x: Any, indices: Any) -> Any:
 
 
 def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
-    if _is_same_for_all(index):
+    if is_same_for_all(index):
         return scatter(x, _index_batch(index), (size, *new))
     if find_batches(index):
         flat = scatter(x, _flat_batch_indices(size, index, new), (size * math.prod(new),))
@@ -272,7 +272,7 @@ def _set_item_batch(size: int, which: tuple[bool, ...], x: Any, value: Any, inde
     full = shape_of(x)[1:]
     indices = flat_indices(index, full)
     value = pad_rank(value, len(shape_of(indices))) if which[1] else value
-    if _is_same_for_all(index):
+    if is_same_for_all(index):
         return set_item(x, value, _index_batch(index))
     if find_batches(index):
         flat = set_item(reshape(x, (-1,)), value, _flat_batch_indices(size, index, full))
