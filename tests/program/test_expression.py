@@ -56,7 +56,7 @@ def test_whole_numbers_stay_exact():
         ("True", "only real numbers"),
         ("1j", "only real numbers"),
         ("x, y", "one result"),
-        ("x @ y", "operator is not read"),
+        ("x @ y", "the operators of a formula are"),
         ("~x", "the signs of a formula are"),
         ("(a := x)", "no part of a formula"),
         ("sin(*x)", "no part of a formula"),

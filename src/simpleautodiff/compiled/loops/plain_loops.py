@@ -25,7 +25,7 @@ from simpleautodiff.compiled.loops.record_loop import (
 from simpleautodiff.compiled.loops.rewrite_loops import GO_ON
 from simpleautodiff.compiled.loops.run_loop import DecisionsDifferError, LoopOfRowsError, LoopRunner
 from simpleautodiff.compiled.loops.written_variables import (
-    Given,
+    GivenVariables,
     check_apart,
     hiding,
     protect,
@@ -224,7 +224,7 @@ def _record_counted(
     kept: list[bool] = []  # whether a variable refers to the same array, list or dict after a step
 
     def f(carry: Any, row: Any) -> Any:
-        given = Given(carry)
+        given = GivenVariables(carry)
         _, *after = step(map_leaves(protect, row), *carry)
         kept[:] = given.check(after, written, kept)
         check_apart(after, written)

@@ -86,7 +86,7 @@ def check_apart(variables: Iterable[Any], written: Iterable[bool]) -> None:
             seen[id(array)] = is_written
 
 
-class Given:
+class GivenVariables:
     """The variables that a step is given, as they were before it."""
 
     def __init__(self, variables: Sequence[Any]) -> None:
