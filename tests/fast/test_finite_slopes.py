@@ -4,19 +4,17 @@ import numpy as np
 import pytest
 
 from simpleautodiff import Node
+from simpleautodiff.fast.fast_tape import FastTape
 from simpleautodiff.fast.finite_slopes import _fits, _grows, _is_finite, has_singular_slopes
 from simpleautodiff.rules.row import TABLE
 
 
 def tape(f, x):
-    """Return the nodes of a function of a number or an array, the last one first."""
-    nodes = []
-    with np.errstate(all="ignore"):
-        waiting = [f(Node(x))]
-    while waiting:
-        nodes.append(waiting.pop())
-        waiting += [arg for arg in nodes[-1].args if type(arg) is Node]
-    return nodes
+    """Return the tape of a function of a number or an array."""
+    recorded = FastTape()
+    with recorded, np.errstate(all="ignore"):
+        f(recorded.input(x))
+    return recorded
 
 
 HUGE = 1e200

@@ -128,7 +128,7 @@ def array_steps():
             continue
         for node in program.nodes:
             for i, arg in enumerate(node.args):
-                if type(arg) is Node and node.primitive.arrays:
+                if isinstance(arg, Node) and node.primitive.arrays:
                     step = Step(node.primitive, node.values(), i)
                     met.setdefault((node.operator, i), []).append(step)
     for several in met.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakValueDictionary
 
-from simpleautodiff.core.node import HAND, Node
+from simpleautodiff.core.node import HAND, NODES, Node
 from simpleautodiff.core.order import execution_order, find_connected, find_ends
 from simpleautodiff.errors import RuleError, TraceError
 from simpleautodiff.rules.row import TABLE
@@ -25,7 +25,7 @@ def _deepcopy(node: Node, memo: dict[int, Any]) -> Node:
     order = execution_order(node)
     for old in order:
         if id(old) not in memo:
-            args = tuple(memo[id(arg)] if type(arg) is Node else arg for arg in old.args)
+            args = tuple(memo[id(arg)] if type(arg) in NODES else arg for arg in old.args)
             memo[id(old)] = HAND.record(old.primitive, args, old.value)
     copy: Node = memo[id(node)]
     return copy
@@ -46,7 +46,7 @@ class Component:
                     f"{node!r} cannot be pickled: {node.operator!r} is not in the table"
                 )
             args = [
-                (True, self.index[arg]) if type(arg) is Node else (False, arg) for arg in node.args
+                (True, self.index[arg]) if type(arg) in NODES else (False, arg) for arg in node.args
             ]
             flat.append((node.value, node.operator, args))
         return _restore, (flat,)

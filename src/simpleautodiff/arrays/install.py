@@ -19,7 +19,7 @@ from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.arrays.writes.writing import methods_of_writable, writes_to_nodes
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Traced, take_current, to_concrete
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import Node, TapeNode
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_mpmath_interval, register_later
 from simpleautodiff.values.other_arrays import ARRAY_LIBRARIES
@@ -83,6 +83,7 @@ def install() -> None:
     for node_class, methods in (
         (Traced, of_traced),
         (Node, NODE_COPYING),
+        (TapeNode, {"__hash__": CONVERSIONS["__hash__"]}),
         (Writable, methods_of_writable()),
     ):
         for name, method in methods.items():

@@ -12,7 +12,7 @@ from simpleautodiff.arrays.reductions import axis_of
 from simpleautodiff.arrays.registry import FUNCTIONS, as_array, implements, to_dtype
 from simpleautodiff.arrays.shaping import move_by_index
 from simpleautodiff.core.level import Traced, to_plain
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import TapeNode
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ArgumentError, InputError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -65,12 +65,12 @@ _REALS = {float, np.float64}
 
 def _are_recorded_numbers(parts: list[Any]) -> bool:
     """Tell whether all are real numbers, some on one tape whose steps are not shown."""
-    levels = {id(x.level): x.level for x in parts if type(x) is Node}
-    if len(levels) != 1 or not {type(x) for x in parts} <= {Node, *_REALS}:
+    levels = {id(x.level): x.level for x in parts if type(x) is TapeNode}
+    if len(levels) != 1 or not {type(x) for x in parts} <= {TapeNode, *_REALS}:
         return False
     (level,) = levels.values()
     unseen = isinstance(level, Tape) and not level.shown and not getattr(level, "written", False)
-    return unseen and all([type(x) is not Node or type(x.value) in _REALS for x in parts])
+    return unseen and all([type(x) is not TapeNode or type(x.value) in _REALS for x in parts])
 
 
 def _convert_each(function: Any, arrays: Sequence[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from simpleautodiff.arrays.given_values import ROUNDED_OTHERWISE, give_values
 from simpleautodiff.arrays.lost_derivatives import SCIPY, scipy_error
 from simpleautodiff.core.level import Traced, Written, take_current, to_concrete, to_plain
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES
 from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
@@ -267,7 +267,7 @@ def as_array(x: Any) -> Any:
     return np.asarray(x) if issubclass(type(x), (list, tuple)) else x
 
 
-_AS_THEY_ARE = {Node, np.ndarray, np.float64, float, int}
+_AS_THEY_ARE = {*NODES, np.ndarray, np.float64, float, int}
 
 
 def is_batch(x: Any) -> bool:

@@ -80,7 +80,8 @@ def to_concrete(x: Any) -> Any:
 class Level:
     """One use of a transformation: it decides how operations on its inputs are recorded.
 
-    Levels are numbered as they open, except those of graphs typed by hand, whose number is given.
+    Levels are numbered as they open, except those of graphs typed by hand: they have a given number
+    and are always open.
     """
 
     above: Level | None = None  # the level of graphs typed by hand around this level's values
@@ -89,7 +90,7 @@ class Level:
 
     def __init__(self, number: float | None = None) -> None:
         self.number = next(_numbers) if number is None else number
-        self.open = False
+        self.open = number is not None
 
     def __enter__(self) -> None:
         self.open = True

@@ -21,7 +21,6 @@ from simpleautodiff.errors import ArgumentError, TraceError
 from simpleautodiff.values.functions import check_value
 
 
-@final
 class Node(Traced):
     """A value that remembers which primitive made it, and from which parents.
 
@@ -43,6 +42,8 @@ class Node(Traced):
     index: Any  # on a tape: its position; typed by hand: its children
     derivative: Any  # what the last sweep of a graph typed by hand found, if there was one
     verbose = False  # whether every sweep of a graph typed by hand is printed
+
+    __hash__ = object.__hash__
 
     def __init_subclass__(cls) -> None:
         if not cls.__module__.startswith("simpleautodiff."):
@@ -130,6 +131,20 @@ class Node(Traced):
 
 
 @final
+class TapeNode(Node):
+    """A node that a tape records; `index` is its position there.
+
+    It may not be looked up in a dict or a set while its function runs: `arrays` refuses to hash it.
+    """
+
+    __slots__ = ()
+    __init__ = object.__init__  # a tape fills it in
+
+
+NODES = frozenset({Node, TapeNode})  # the types of nodes that have not been written to
+
+
+@final
 class Constant:
     """A node of another level among the arguments of a node, for which it is a constant.
 
@@ -148,6 +163,7 @@ class Constant:
 class Recorder(Level):
     """A level whose record is a graph of nodes."""
 
+    node_type: type[Node] = TapeNode
     shown = False  # whether users see each step: record only theirs
 
     def retain(self, x: Any) -> Any:
@@ -167,7 +183,7 @@ class Recorder(Level):
 
     def record(self, primitive: Primitive | None, args: Args, value: Any) -> Node:
         """Make the node whose value is `primitive`(`args`); without a primitive it is an input."""
-        node = Node.__new__(Node)
+        node = Node.__new__(self.node_type)
         node.value, node.primitive, node.args, node.level = value, primitive, args, self
         self.append(node)
         return node
@@ -184,6 +200,7 @@ class Recorder(Level):
 class Hand(Recorder):
     """The level of graphs typed by hand, as in the paper: parents know their children, weakly."""
 
+    node_type = Node
     by_hand = True
 
     def append(self, node: Node, /) -> None:
@@ -239,12 +256,10 @@ def adopt(parent: Node, link: ref[Node]) -> None:
 
 
 HAND = Hand(0)
-HAND.open = True
 
 
 def hand_above(level: Level) -> Level:
     """Return the level of nodes typed by hand around values of a level."""
     if level.above is None:
         level.above = Hand(level.number + 2**-20)
-        level.above.open = True
     return level.above

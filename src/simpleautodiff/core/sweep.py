@@ -34,17 +34,14 @@ def reverse_sweep(
     for node in reversed(order):
         if node not in bar:
             continue
-        adjoint, row, values = bar[node], node.primitive, node.values()
+        adjoint, row, value, values = bar[node], node.primitive, node.value, node.values()
         partly = isinstance(adjoint, PartialAdjoint)
         for k, parent in enumerate(node.args):
-            if isinstance(parent, Node) and row is not None:
-                derivative = (
-                    adjoint.local_derivative(node, k)
-                    if partly
-                    else row.partial(k, node.value, values)
-                )
-                if accumulate(bar, parent, pull(derivative, adjoint)):
-                    yield node, k, derivative, bar[parent]
+            if not isinstance(parent, Node) or row is None:
+                continue
+            found = adjoint.local_derivative(node, k) if partly else row.partial(k, value, values)
+            if accumulate(bar, parent, pull(found, adjoint)):
+                yield node, k, found, bar[parent]
 
 
 def accumulate(derivatives: dict[Node, Any], node: Node, term: Any) -> bool:

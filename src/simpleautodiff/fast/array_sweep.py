@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule, PartialAdjoint, plus, pull
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import Node, TapeNode
 from simpleautodiff.core.primitive import TABLE
 from simpleautodiff.fast.cache_blocks import add_scaled
 from simpleautodiff.fast.deferred_factors import (
@@ -54,7 +54,7 @@ class ArraySweep(SmallSweep):
         args, rules = node.args, node.primitive.partials  # type: ignore[union-attr]
         parents = _FIRST
         if len(args) > 1:
-            parents = [k for k, arg in enumerate(args) if type(arg) is Node]
+            parents = [k for k, arg in enumerate(args) if type(arg) is TapeNode]
         values: tuple[Any, ...] | None = None
         spare = self.once and node.index in self.owned  # nothing else refers to this adjoint
         for k in parents:
@@ -220,7 +220,7 @@ class ArraySweep(SmallSweep):
             return
         terms = self._terms_if_finite(node, adjoint)
         if terms is None:
-            parents = [k for k, arg in enumerate(node.args) if type(arg) is Node]
+            parents = [k for k, arg in enumerate(node.args) if type(arg) is TapeNode]
             terms = [(k, pull(adjoint.local_derivative(node, k), adjoint)) for k in parents]
         for k, term in terms:
             arg = node.args[k]
@@ -241,7 +241,7 @@ class ArraySweep(SmallSweep):
         terms: list[tuple[int, Any]] = []
         with np.errstate(all="ignore"):
             for k, arg in enumerate(node.args):
-                if type(arg) is not Node:
+                if type(arg) is not TapeNode:
                     continue
                 rule = primitive.partials[k]
                 if type(rule) is int and rule == 1:

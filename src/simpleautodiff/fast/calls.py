@@ -14,7 +14,7 @@ import numpy as np
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import REFUSED, WATCHERS, Traced, Written, apply, take_current
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES, Node, TapeNode
 from simpleautodiff.core.primitive import Primitive, values_read
 from simpleautodiff.fast.direct_pulls import enter
 from simpleautodiff.fast.fast_tape import FastTape, is_root_row
@@ -25,11 +25,10 @@ from simpleautodiff.fast.thresholds import THRESHOLDS
 ARRAYS = {np.ndarray, np.float64}
 VALUE_TYPES = {*ARRAYS, float}
 IMMUTABLE = {int, float, bool, slice, str, type(None), np.float64}
-FIXED = {Node, *IMMUTABLE}
+FIXED = {*NODES, *IMMUTABLE}
 SETTINGS = {*IMMUTABLE, tuple, np.ndarray}
 NUMBERS = {int, float, bool, *ARRAYS}
 NOT_GIVEN = object()  # an argument that was not given
-_new = object.__new__
 
 
 def wrap(primitive: Primitive) -> Callable[..., Any]:
@@ -70,7 +69,7 @@ def _record(level: Any, primitive: Primitive, args: tuple[Any, ...], value: Any)
     """Make the node of an operation."""
     if type(level) is not FastTape:
         return level.record(primitive, tuple(map(level.argument, args)), value)  # type: ignore[no-any-return]
-    node = _new(Node)
+    node = TapeNode()
     node.value = value
     node.primitive = primitive
     node.args = args
@@ -92,7 +91,7 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
         if len(args) != 1:
             return apply(primitive, *args)
         (x,) = args
-        if type(x) is Node:
+        if type(x) is TapeNode or type(x) is Node:
             value = x.value
             if restate is not None and may_be_0(value) and restate(x) is not None:
                 return apply(primitive, x)
@@ -112,7 +111,7 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
         level: Any = x.level
         if type(level) is not FastTape or root:
             return level.record(primitive, (level.argument(x),), value)
-        node = _new(Node)
+        node = TapeNode()
         node.value = value
         node.primitive = primitive
         node.args = args
@@ -132,7 +131,7 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
 
     def wrapping(*args: Any) -> Any:
         x = args[0] if args else None
-        recorded = type(x) is Node
+        recorded = type(x) in NODES
         plain = x.value if recorded else x  # type: ignore[union-attr]
         is_array = type(plain) is np.ndarray or type(plain) is np.float64
         if len(args) != arity or not (is_array or (recorded and _is_opaque(plain))):
@@ -171,7 +170,7 @@ def _has_traced(index: tuple[Any, ...]) -> bool:
 
 def _is_opaque(x: Any) -> bool:
     """Tell whether a number belongs to a batch, or to a program that is being recorded."""
-    return type(x) is not Node and getattr(type(x), "opaque", False)
+    return type(x) not in NODES and getattr(type(x), "opaque", False)
 
 
 def _is_constant(opaque: Any, level: Any) -> bool:
@@ -201,7 +200,7 @@ def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
         level, values, arrays = None, [], False
         for arg in args:
             kind = type(arg)
-            if kind is Node:
+            if kind in NODES:
                 value = arg.value
                 if level is None:
                     level = arg.level
@@ -236,10 +235,10 @@ _BINARY = """
 def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, *rest):
     if rest:
         return apply(primitive, a, b, *rest)
-    if type(a) is Node:
-        {restated}
+    if type(a) is TapeNode or type(a) is Node:
         level, x = a.level, a.value
-        if type(b) is Node and b.level is level:
+        {restated}
+        if type(b) is type(a) and b.level is level:
             y = b.value
         elif type(b) is float or type(b) is int or type(b) is float64:
             y = b
@@ -249,12 +248,12 @@ def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, *rest):
             y, b = b, level.argument(b)
         else:
             return explain(a, b)
-    elif type(b) is Node and (type(a) is float or type(a) is int or type(a) is float64):
+    elif type(b) is TapeNode and (type(a) is float or type(a) is int or type(a) is float64):
         level, x, y = b.level, a, b.value
-    elif type(b) is Node and type(a) is ndarray and a.dtype.kind == "f" and a.ndim:
+    elif type(b) is TapeNode and type(a) is ndarray and a.dtype.kind == "f" and a.ndim:
         level, y = b.level, b.value
         x = a = level.retain(a) if reads_a and type(level) is FastTape else a
-    elif type(b) is Node and is_opaque(a) and is_constant(a, b.level):
+    elif type(b) is TapeNode and is_opaque(a) and is_constant(a, b.level):
         level, x, y = b.level, a, b.value
         a = level.argument(a)
     elif type(a) is ndarray and (type(b) is ndarray or type(b) is float or type(b) is int):
@@ -270,7 +269,7 @@ def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, *rest):
         return apply(primitive, a, b)
     if type(level) is not FastTape or is_root:
         return level.record(primitive, (level.argument(a), level.argument(b)), value)
-    node = new(Node)
+    node = TapeNode()
     node.value = value
     node.primitive = primitive
     node.args = (a, b)
@@ -282,9 +281,9 @@ def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, *rest):
 
 # Whether another primitive may be recorded instead of this one, tested cheaply.
 _PRODUCT = (
-    "if type(b) is Node and (p := a.primitive) is not None and (q := b.primitive) is not None "
-    "and p.squared is not None and q.squared is not None "
-    "and getattr(a.level, 'roots', True) and may_be_0(a.value) and restate(a, b): "
+    "if (type(level) is not FastTape or level.roots) and type(b) is type(a) "
+    "and (p := a.primitive) is not None and (q := b.primitive) is not None "
+    "and p.squared is not None and q.squared is not None and may_be_0(x) and restate(a, b): "
     "return explain(a, b)"
 )
 _RESTATED = {
@@ -305,7 +304,7 @@ def may_be_0(value: Any) -> bool:
 
 def _may_be_root(base: Any, exponent: Any) -> bool:
     """Tell whether a power may be an even power of a root at 0, or a root itself."""
-    if type(exponent) is Node or type(exponent) is np.ndarray:
+    if type(exponent) in NODES or type(exponent) is np.ndarray:
         return False
     if type(exponent) is int:
         made = base.primitive
@@ -335,6 +334,7 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "THRESHOLDS": THRESHOLDS,
         "NOT_GIVEN": NOT_GIVEN,
         "Node": Node,
+        "TapeNode": TapeNode,
         "POOL": POOL,
         "REFUSED": REFUSED,
         "apply": apply,
@@ -348,7 +348,6 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "may_be_0": may_be_0,
         "may_be_root": _may_be_root,
         "ndarray": np.ndarray,
-        "new": _new,
         "primitive": primitive,
         "restate": primitive.restate,
         "reads_a": 0 in values_read(primitive, (1,)),  # what no rule reads need not be retained

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from simpleautodiff.core.node import Constant, Node
+from simpleautodiff.core.node import Constant, Node, TapeNode
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.fast.faster_values import is_basic, spread_sum
 
@@ -42,9 +42,9 @@ Pull = Callable[[AdjointSums, Node, Any], bool]
 def pull_add(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Carry an adjoint back through x + y."""
     a, b = node.args
-    if type(a) is Node:
+    if type(a) is TapeNode:
         sweep.add(a, adjoint)
-    if type(b) is Node:
+    if type(b) is TapeNode:
         sweep.add(b, adjoint)
     return True
 
@@ -52,9 +52,9 @@ def pull_add(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
 def pull_sub(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Carry an adjoint back through x - y."""
     a, b = node.args
-    if type(a) is Node:
+    if type(a) is TapeNode:
         sweep.add(a, adjoint)
-    if type(b) is Node:
+    if type(b) is TapeNode:
         sweep.add(b, -adjoint)
     return True
 
@@ -62,17 +62,17 @@ def pull_sub(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
 def pull_mul(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Carry an adjoint back through x * y."""
     a, b = node.args
-    if type(a) is Node:
-        sweep.add(a, adjoint * (b.value if type(b) is Node or type(b) is Constant else b))
-    if type(b) is Node:
-        sweep.add(b, adjoint * (a.value if type(a) is Node or type(a) is Constant else a))
+    if type(a) is TapeNode:
+        sweep.add(a, adjoint * (b.value if type(b) is TapeNode or type(b) is Constant else b))
+    if type(b) is TapeNode:
+        sweep.add(b, adjoint * (a.value if type(a) is TapeNode or type(a) is Constant else a))
     return True
 
 
 def pull_div(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Carry an adjoint back through x / y, with one reciprocal."""
     (a, b), v = node.args, node.value
-    y = b.value if type(b) is Node else b
+    y = b.value if type(b) is TapeNode else b
     if type(adjoint) not in NUMPY_TYPES or type(v) not in NUMPY_TYPES or type(y) not in REAL_TYPES:
         return False
     if type(y) is np.ndarray:
@@ -83,9 +83,9 @@ def pull_div(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
         slope = 1 / y
     else:
         return False
-    if type(a) is Node:
+    if type(a) is TapeNode:
         sweep.add(a, adjoint * slope)
-    if type(b) is Node:
+    if type(b) is TapeNode:
         sweep.add(b, adjoint * (-v * slope))
     return True
 
@@ -122,13 +122,13 @@ def pull_set_item(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     x, value, index = node.args
     if type(adjoint) is not np.ndarray or type(index) is Constant:
         return False
-    if type(x) is Node and sweep.needs_masks(x):
+    if type(x) is TapeNode and sweep.needs_masks(x):
         return False
     owned = node.index in sweep.owned
-    if type(value) is Node:
+    if type(value) is TapeNode:
         part = adjoint[index]
         sweep.add(value, part.copy() if owned and type(part) is np.ndarray else part)
-    if type(x) is Node:
+    if type(x) is TapeNode:
         rest = adjoint if owned else adjoint.copy()
         rest[index] = 0
         sweep.add(x, rest)
@@ -144,7 +144,7 @@ def pull_concatenate(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
         return False
     ahead = (slice(None),) * axis
     for k, part in enumerate(parts):
-        if type(part) is Node:
+        if type(part) is TapeNode:
             sweep.add(part, adjoint[(*ahead, slice(bounds[k], bounds[k + 1]))])
     return True
 
@@ -154,7 +154,7 @@ def pull_stack(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     if type(adjoint) is not np.ndarray:
         return False
     for arg, term in zip(node.args, adjoint, strict=True):
-        if type(arg) is Node:
+        if type(arg) is TapeNode:
             sweep.add(arg, term)
     return True
 
@@ -191,16 +191,16 @@ def pull_sum(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
 def pull_matmul(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Carry an adjoint back through a product of vectors and matrices."""
     a, b = node.args
-    x, y = (a.value if type(a) is Node else a), (b.value if type(b) is Node else b)
+    x, y = (a.value if type(a) is TapeNode else a), (b.value if type(b) is TapeNode else b)
     if type(adjoint) not in NUMPY_TYPES or type(x) is not np.ndarray or type(y) is not np.ndarray:
         return False
     ranks = x.ndim, y.ndim
     if ranks not in _MATRIX_PULLS:
         return False
     left, right = _MATRIX_PULLS[ranks]
-    if type(a) is Node:
+    if type(a) is TapeNode:
         sweep.add(a, left(adjoint, y))
-    if type(b) is Node:
+    if type(b) is TapeNode:
         sweep.add(b, right(adjoint, x))
     return True
 
@@ -233,7 +233,7 @@ def pull_minimum(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
 
 
 def _pull_extreme(sweep: AdjointSums, args: tuple[Any, ...], adjoint: Any, beats: Any) -> bool:
-    x, y = [arg.value if type(arg) is Node else arg for arg in args]
+    x, y = [arg.value if type(arg) is TapeNode else arg for arg in args]
     if type(adjoint) is not np.ndarray or type(x) not in REAL_TYPES or type(y) not in REAL_TYPES:
         return False
     first, second = beats(x, y), beats(y, x)
@@ -244,7 +244,7 @@ def _pull_extreme(sweep: AdjointSums, args: tuple[Any, ...], adjoint: Any, beats
 
 def _give(sweep: AdjointSums, adjoint: Any, shares: tuple[tuple[Any, Any], ...]) -> bool:
     """Give each argument the elements of an adjoint that a mask marks."""
-    to_nodes = [(arg, mask) for arg, mask in shares if type(arg) is Node]
+    to_nodes = [(arg, mask) for arg, mask in shares if type(arg) is TapeNode]
     if any([sweep.needs_masks(arg) for arg, _ in to_nodes]):
         return False
     for arg, mask in to_nodes:

@@ -12,7 +12,7 @@ import numpy as np
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import REFUSED
 from simpleautodiff.core.linear import ZERO, PartialAdjoint, plus, pull
-from simpleautodiff.core.node import Constant, Node
+from simpleautodiff.core.node import Constant, Node, TapeNode
 from simpleautodiff.core.primitive import TABLE
 from simpleautodiff.fast.array_sweep import ArraySweep
 from simpleautodiff.fast.deferred_factors import Scaled
@@ -40,8 +40,8 @@ def reverse_sweep(
     numbers, are written out; all others use their rules.
     """
     added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
-    result, constant, ndarray = Node, Constant, np.ndarray
-    scalars = engine.scalars | {np.float64}  # elements of arrays are np.float64
+    result, constant, ndarray = TapeNode, Constant, np.ndarray
+    scalars, float64 = engine.scalars, np.float64  # which elements of arrays are
     small, medium = THRESHOLDS.small, THRESHOLDS.medium
     arrays: ArraySweep | None = None  # what handles adjoints that are not single numbers
     try:
@@ -50,8 +50,8 @@ def reverse_sweep(
             if adjoint is None:
                 continue
             primitive, kind, of = node.primitive, type(adjoint), type(node.value)
-            if (kind is not float and (kind is ndarray or kind not in scalars)) or (
-                of is not float and of not in scalars  # perhaps complex, with real parents
+            if (kind is not float and kind is not float64 and kind not in scalars) or (
+                of is not float and of is not float64 and of not in scalars  # perhaps complex
             ):
                 arrays = arrays or ArraySweep(tape, bar, once, masks, partly)
                 if primitive is not None:
@@ -126,19 +126,19 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
         return
     if node.primitive is TABLE["div"]:
         a, b = args
-        y = b.value if type(b) is Node else b
+        y = b.value if type(b) is TapeNode else b
         if (type(y) in FLOATS or (type(y) is int and abs(y) < _EXACT_UP_TO)) and y:
             slope = 1 / y
-            if type(a) is Node:
+            if type(a) is TapeNode:
                 old, term = bar[a.index], adjoint * slope
                 bar[a.index] = term if old is None else plus(old, term)
-            if type(b) is Node:
+            if type(b) is TapeNode:
                 old, term = bar[b.index], adjoint * (-node.value * slope)
                 bar[b.index] = term if old is None else plus(old, term)
             return
     values = node.values()
     for k, arg in enumerate(args):
-        if type(arg) is Node:
+        if type(arg) is TapeNode:
             slope = node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]
             term = pull(slope, adjoint)
             if term is not ZERO:

@@ -11,7 +11,7 @@ import numpy as np
 
 from simpleautodiff.core.level import WATCHERS, Level
 from simpleautodiff.core.linear import ZERO, filled, plus
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import Node, TapeNode
 from simpleautodiff.core.primitive import Primitive, values_read
 from simpleautodiff.core.sweep import forward_sweep
 from simpleautodiff.core.tape import Seeds, Tape
@@ -50,7 +50,7 @@ class FastTape(Tape):
         """Make the node whose value is `primitive`(`args`); without a primitive it is an input."""
         if primitive is not None and is_root_row(primitive):
             self.roots = True
-        node = Node.__new__(Node)
+        node: TapeNode = TapeNode()
         node.value = value
         node.primitive = primitive
         node.args = args
@@ -97,7 +97,7 @@ class FastTape(Tape):
             if 0 not in read:
                 node.args = (self[args[0].index],)
         else:
-            parents = tuple([k for k, arg in enumerate(args) if type(arg) is Node])
+            parents = tuple([k for k, arg in enumerate(args) if type(arg) is TapeNode])
             read = values_read(primitive, parents)
             slimmer = list(args)
             for k in parents:
@@ -106,7 +106,7 @@ class FastTape(Tape):
             node.args = tuple(slimmer)
         if -1 in read:
             return node
-        shown = Node.__new__(Node)
+        shown: TapeNode = TapeNode()
         shown.value, shown.level, shown.index = value, self, node.index
         shown.primitive, shown.args = primitive, node.args
         node.value = np.ndarray(value.shape, value.dtype, _NOTHING, 0, _NO_STRIDES[: value.ndim])

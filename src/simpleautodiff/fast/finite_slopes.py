@@ -11,7 +11,7 @@ import numpy as np
 
 from simpleautodiff.core.level import Traced
 from simpleautodiff.core.linear import Linear, LinearRule
-from simpleautodiff.core.node import Constant, Node
+from simpleautodiff.core.node import Constant, Node, TapeNode
 from simpleautodiff.core.primitive import REALS, TABLE, Primitive, values_read
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.values.functions import is_array
@@ -39,7 +39,7 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
         if not primitive.pure:
             return True  # a whole function, or a rule of a user
         if primitive is multiplied or primitive is divided:  # the commonest rows, written out
-            x, y = (a.value if type(a) is Node else a for a in node.args)
+            x, y = (a.value if type(a) is TapeNode else a for a in node.args)
             if type(x) in SINGLE and type(y) in SINGLE:
                 if primitive is divided and not y:
                     return True
@@ -47,10 +47,10 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
                 if not (math.isfinite(slopes[0]) and math.isfinite(slopes[1])):
                     return True
                 continue
-        parents = tuple([k for k, arg in enumerate(node.args) if type(arg) is Node])
+        parents = tuple([k for k, arg in enumerate(node.args) if type(arg) is TapeNode])
         for k in values_read(primitive, parents):
             value = node.value if k < 0 else node.args[k]
-            value = value.value if type(value) is Node or type(value) is Constant else value
+            value = value.value if type(value) is TapeNode or type(value) is Constant else value
             if type(value) in SINGLE and not _fits(value, node.value):
                 return True
             if id(value) not in known:

@@ -10,7 +10,7 @@ import numpy as np
 
 from simpleautodiff.core.level import REFUSED
 from simpleautodiff.core.linear import ZERO, LinearRule, plus, pull
-from simpleautodiff.core.node import Constant, Node
+from simpleautodiff.core.node import Constant, Node, TapeNode
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.fast.direct_pulls import PULLS
 from simpleautodiff.fast.faster_values import ADD_IN_PLACE, FASTER_PULLS, UNMASKED, fit_quickly
@@ -73,15 +73,15 @@ class SmallSweep:
     def _pull_by_rules(self, node: Node, adjoint: Any) -> None:
         """Carry back an adjoint by the rules of the row; a single rule is called directly."""
         args, primitive = node.args, node.primitive
-        if len(args) == 1 and type(args[0]) is Node and not primitive.arrays:  # type: ignore[union-attr]
+        if len(args) == 1 and type(args[0]) is TapeNode and not primitive.arrays:  # type: ignore[union-attr]
             slope = _find_slope(primitive, node.value, args[0].value)
             term = adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
             if term is not ZERO:
                 self.add(args[0], term)
             return
-        values = [x.value if type(x) is Node or type(x) is Constant else x for x in args]
+        values = [x.value if type(x) is TapeNode or type(x) is Constant else x for x in args]
         for k, arg in enumerate(args):
-            if type(arg) is Node:
+            if type(arg) is TapeNode:
                 term = self._pull_argument(node, k, adjoint, values)
                 if term is not ZERO:
                     self.add(arg, term)

@@ -16,7 +16,7 @@ import numpy as np
 
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import Linear, filled
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.core.sweep import reverse_sweep
 from simpleautodiff.errors import DomainWarning
 from simpleautodiff.program.program import Program
@@ -152,7 +152,7 @@ def _bad_value(program: Program, ends: Iterable[Node]) -> BadNumber:
     reached = set(ends)
     for node in reversed(program.nodes):
         if node in reached:
-            args = (arg for arg in node.args if type(arg) is Node)
+            args = (arg for arg in node.args if type(arg) in NODES)
             reached |= {arg for arg in args if _find_first_bad(arg.value) is not None}
     first = next(node for node in program.nodes if node in reached)
     return _report("value", program, first, first.value, ())

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.core.primitive import values_read
 from simpleautodiff.program.recorded_run import record
 from simpleautodiff.rules.array.shapes import Bundle
@@ -36,12 +36,12 @@ def find_kept(nodes: Iterable[Node]) -> list[KeptValue]:
     kept: dict[int, KeptValue] = {}
     for node in nodes:
         if node.primitive is not None:
-            parents = tuple(k for k, arg in enumerate(node.args) if type(arg) is Node)
+            parents = tuple(k for k, arg in enumerate(node.args) if type(arg) in NODES)
             values = (*node.values(), node.value)
             for k in values_read(node.primitive, parents):
                 if k not in node.primitive.settings:
                     owner = node if k == -1 else node.args[k]
-                    of = owner if type(owner) is Node else node
+                    of = owner if type(owner) in NODES else node
                     for item in _split(KeptValue(of, values[k])):
                         number = item.value is values[k] and not np.shape(item.value)
                         kept.setdefault(id(owner if number else item.value), item)

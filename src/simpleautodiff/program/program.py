@@ -15,7 +15,7 @@ import numpy as np
 
 from simpleautodiff.core.level import apply
 from simpleautodiff.core.linear import filled
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.core.order import find_ends
 from simpleautodiff.core.sweep import forward_sweep, reverse_sweep
 from simpleautodiff.errors import ArgumentError
@@ -129,7 +129,7 @@ class Program:
         self.steps = [self._step(node) for node in go_through(self.nodes, "numbering")]
 
     def _step(self, node: Node) -> Step:
-        args = tuple(self.names[arg] if type(arg) is Node else arg for arg in node.args)
+        args = tuple(self.names[arg] if type(arg) in NODES else arg for arg in node.args)
         line, variable = self.lines.get(node, ""), self.variables.get(node, "")
         operator = "" if node.primitive is None else node.operator
         return Step(self.names[node], operator, args, node.value, line, variable)
@@ -188,7 +188,7 @@ class Program:
         for node in self.execution:
             if node.primitive is not None:
                 given = zip(node.args, node.values(), strict=True)
-                numbers = [found[arg] if type(arg) is Node else x for arg, x in given]
+                numbers = [found[arg] if type(arg) in NODES else x for arg, x in given]
                 found[node] = apply(node.primitive, *numbers)
         results = [found[node] for node in self.outputs]
         return results[0] if len(results) == 1 else tuple(results)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from simpleautodiff.core.level import to_plain
-from simpleautodiff.core.node import HAND, Constant, Node
+from simpleautodiff.core.node import HAND, NODES, Constant, Node
 from simpleautodiff.core.primitive import TABLE, Primitive
 from simpleautodiff.errors import TraceError
 from simpleautodiff.rules.array.indexing import make_concatenate
@@ -31,8 +31,8 @@ def save_nodes(nodes: Sequence[Node]) -> list[SavedNode]:
     return [
         SavedNode(
             _name_row(node.primitive),
-            tuple([None if type(arg) is Node else _plain_argument(arg) for arg in node.args]),
-            tuple([place[arg] if type(arg) is Node else None for arg in node.args]),
+            tuple([None if type(arg) in NODES else _plain_argument(arg) for arg in node.args]),
+            tuple([place[arg] if type(arg) in NODES else None for arg in node.args]),
             to_plain(node.value),
         )
         for node in nodes

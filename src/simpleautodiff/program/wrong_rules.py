@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.core.level import apply
 from simpleautodiff.core.linear import ZERO, filled, pull, push
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.core.primitive import REALS, Primitive
 from simpleautodiff.core.sweep import fit
 from simpleautodiff.program.program import Program
@@ -40,7 +40,7 @@ def blame(f: Callable[..., Any], *args: Any, order: int = 1) -> str:
     untested: dict[str, None] = {}
     for node in program.nodes:
         for index, arg in enumerate(node.args):
-            if type(arg) is Node:
+            if type(arg) in NODES:
                 try:
                     fault = find_fault(program, node, index, order)
                 except UntestedError as why:

@@ -21,7 +21,7 @@ import numpy as np
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import Traced, apply, to_concrete, to_plain
 from simpleautodiff.core.linear import ZERO
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.core.primitive import TABLE, Args, Primitive
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.rules.branches import where
@@ -121,7 +121,7 @@ def _make_carrying(primitive: Primitive) -> Primitive:
 
 def _is_multiple(x: Any) -> bool:
     """Tell whether a node or a jet has a root as a factor."""
-    if type(x) is Node:
+    if type(x) in NODES:
         made = x.primitive
         if made is None or made.squared is None:
             return False
@@ -136,14 +136,14 @@ def _is_multiple(x: Any) -> bool:
 
 def is_first_root(x: Any) -> bool:
     """Tell whether a node or a jet is a root, and not the absolute value of a multiple of one."""
-    if type(x) is not Node:
+    if type(x) not in NODES:
         return is_root(x)
     return is_root(x) and not any(map(_is_multiple, _sources(x)))
 
 
 def _find_root(x: Any) -> Multiple:
     """Return a number, which has to be a multiple of a root, as a `Multiple`."""
-    if type(x) is Node:
+    if type(x) in NODES:
         found: Multiple = _follow(x, "multiples", _expand_node)
         return found
     primitive, args = origin(x)
@@ -199,7 +199,7 @@ def _sources(node: Node) -> list[Node]:
     return [
         arg
         for k, arg in enumerate(node.args)
-        if type(arg) is Node and arg.level is node.level and _reads_root(primitive, k)
+        if type(arg) in NODES and arg.level is node.level and _reads_root(primitive, k)
     ]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from simpleautodiff.core.jet import Jet
 from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.core.linear import ZERO
-from simpleautodiff.core.node import Constant, Node
+from simpleautodiff.core.node import NODES, Constant
 from simpleautodiff.core.primitive import TABLE, Args, Partial, Primitive
 from simpleautodiff.rules.decisions import as_operand, note_decision
 from simpleautodiff.values.functions import is_mpmath_interval
@@ -27,7 +27,7 @@ Restated = tuple[Primitive, Args] | None
 
 def origin(x: Any) -> tuple[Primitive | None, Args]:
     """Return the primitive and the arguments of a node, or of a jet that is a root."""
-    if type(x) is Node:
+    if type(x) in NODES:
         args = [arg.value if type(arg) is Constant else arg for arg in x.args]
         return x.primitive, tuple(args)
     return x.rule if type(x) is Jet and x.rule is not None else (None, ())
@@ -35,13 +35,13 @@ def origin(x: Any) -> tuple[Primitive | None, Args]:
 
 def may_hold_root(x: Any) -> bool:
     """Tell whether a node or a jet was made by a primitive that is a root, or passes one on."""
-    primitive = x.primitive if type(x) is Node else origin(x)[0]
+    primitive = x.primitive if type(x) in NODES else origin(x)[0]
     return primitive is not None and primitive.squared is not None
 
 
 def is_root(x: Any) -> bool:
     """Tell whether a node or a jet is a root, whose square is smooth."""
-    primitive = x.primitive if type(x) is Node else origin(x)[0]
+    primitive = x.primitive if type(x) in NODES else origin(x)[0]
     return primitive is not None and any(rule is not ZERO for rule in primitive.squared or ())
 
 
@@ -66,9 +66,9 @@ def is_same(x: Any, y: Any) -> bool:
         if type(a) is not type(b):
             return False
         seen.add((id(a), id(b)))
-        if type(a) is Node and a.level is b.level and type(a.index) is int and a.index == b.index:
+        if type(a) in NODES and a.level is b.level and type(a.index) is int and a.index == b.index:
             continue  # a tape may hold a copy of a node without its value
-        if type(a) is Node or is_root(a):
+        if type(a) in NODES or is_root(a):
             (made_a, args_a), (made_b, args_b) = origin(a), origin(b)
             if made_a is None or made_a is not made_b:
                 return False

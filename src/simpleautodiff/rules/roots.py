@@ -21,7 +21,7 @@ from typing import Any
 from simpleautodiff.core.jet import Jet
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, filled
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES
 from simpleautodiff.core.primitive import TABLE, Kink, Primitive
 from simpleautodiff.rules.branches import choose
 from simpleautodiff.rules.multiples import carry_root, is_first_root, multiply_roots
@@ -96,7 +96,7 @@ def _restate_flat(primitive: Primitive, x: Any, *exponent: Any) -> Restated:
         dot = filled(x.nth(1))
         if dot is ZERO or not may_hold(flat := flat & (to_plain(dot) == 0)):
             return None
-    elif type(x) is not Node or not is_sum_of_squares(x):
+    elif type(x) not in NODES or not is_sum_of_squares(x):
         return None
     note_zeros(x)
     return _make_flat_root(primitive), (x, *exponent, flat)
@@ -104,7 +104,7 @@ def _restate_flat(primitive: Primitive, x: Any, *exponent: Any) -> Restated:
 
 def _restate_half(x: Any, exponent: Any) -> Restated:
     """Return x to the power 1/2 at 0 as a root, like sqrt."""
-    return (_half_power(), (x, exponent)) if type(x) in (Node, Jet) and is_at_0(x) else None
+    return (_half_power(), (x, exponent)) if type(x) in {*NODES, Jet} and is_at_0(x) else None
 
 
 @cache

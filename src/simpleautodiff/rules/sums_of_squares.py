@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import Traced, apply, to_concrete, to_plain
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.core.primitive import TABLE, Primitive
 from simpleautodiff.rules.restating import STATED, is_constant, is_same, origin
 from simpleautodiff.values.functions import is_complex, shape
@@ -40,7 +40,7 @@ def is_sum_of_squares(x: Node) -> bool:
     waiting: list[Any] = [x]
     while waiting:
         node = waiting.pop()
-        if type(node) is not Node:
+        if type(node) not in NODES:
             if not _is_not_negative(node):
                 return False
         elif id(node) not in seen and not _is_square(node):
@@ -56,7 +56,7 @@ def _is_square(node: Node) -> bool:
     """Tell whether a node is a square of real numbers, or the squared size of complex ones."""
     primitive, args = origin(node)
     name, (first, *others) = node.operator, args or (None,)
-    if name == "real" and type(first) is Node and first.operator == "mul":
+    if name == "real" and type(first) in NODES and first.operator == "mul":
         pair = first.args
         return any(_is_conjugate(*each) for each in (pair, pair[::-1]))
     if primitive is None or is_complex(to_plain(node.value)):
@@ -73,7 +73,7 @@ def _is_square(node: Node) -> bool:
 
 
 def _is_conjugate(z: Any, w: Any) -> bool:
-    return type(w) is Node and w.operator == "conj" and is_same(w.args[0], z)
+    return type(w) in NODES and w.operator == "conj" and is_same(w.args[0], z)
 
 
 def _terms(node: Node) -> list[Any] | None:

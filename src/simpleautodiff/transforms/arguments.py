@@ -17,7 +17,7 @@ from simpleautodiff.arrays.made_arrays import run_with_replacements
 from simpleautodiff.arrays.writes.writable import unpromote
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Traced, take_current
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import TapeNode
 from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
@@ -175,7 +175,7 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
     result = run_with_replacements(
         f, partial(call_explained, f, args, kwargs), partial(_call_again, f, args, kwargs)
     )
-    if type(result) is Node:
+    if type(result) is TapeNode:
         return result
     return take_current(result) if isinstance(result, Traced) else map_leaves(_take_node, result)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from simpleautodiff.core.level import Traced, evaluate, take_current
 from simpleautodiff.core.linear import ZERO
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import Node, TapeNode
 from simpleautodiff.core.primitive import values_read
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.transforms.arguments import Selection
@@ -112,7 +112,7 @@ def checkpoint_name(x: Any, name: str) -> Any:
     def note(leaf: Any) -> Any:
         node = take_current(leaf)
         while isinstance(node, Traced):
-            if type(node) is Node and isinstance(node.level, _NamedTape):
+            if isinstance(node, Node) and isinstance(node.level, _NamedTape):
                 node.level.names[node.index] = name
             node = getattr(node, "value", None)
         return leaf
@@ -171,7 +171,7 @@ class SavedCall:
         tape = Tape()
         with tape:
             for node in self.recorded.tape:
-                args = tuple([tape[x.index] if type(x) is Node else x for x in node.args])
+                args = tuple([tape[x.index] if type(x) is TapeNode else x for x in node.args])
                 value = inputs[node.index] if node.primitive is None else node.value
                 filled = tape.record(node.primitive, args, value)
                 if node.primitive is not None and node.index in needed:
@@ -184,7 +184,7 @@ class SavedCall:
         for node in reversed(self.recorded.tape):
             if node.primitive is None:
                 continue
-            parents = tuple([k for k, arg in enumerate(node.args) if type(arg) is Node])
+            parents = tuple([k for k, arg in enumerate(node.args) if type(arg) is TapeNode])
             read = values_read(node.primitive, parents)
             if -1 in read and node.index in self.left_out:
                 needed.add(node.index)

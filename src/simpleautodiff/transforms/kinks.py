@@ -11,7 +11,7 @@ import numpy as np
 
 from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.core.linear import ZERO
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import Node, TapeNode
 from simpleautodiff.core.primitive import Kink, Primitive
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ArgumentError, KinkError, KinkWarning, cite_line, format_line
@@ -51,19 +51,20 @@ def note_sweep(tape: Tape, results: Iterable[Any]) -> None:
     for node in needed_steps(tape, results):
         value = node.value
         while isinstance(value, Traced):
-            if type(value) is Node and isinstance(value.level, KinkTape):
+            if isinstance(value, Node) and isinstance(value.level, KinkTape):
                 value.level.swept.add(value.index)
             value = value.value if hasattr(value, "value") else None
 
 
 def needed_steps(tape: Tape, results: Iterable[Any]) -> list[Node]:
     """Return the steps of a tape that the derivatives of results depend on."""
-    needed = {result.index for result in results if type(result) is Node and result.level is tape}
+    recorded = [x for x in results if type(x) is TapeNode and x.level is tape]
+    needed = {result.index for result in recorded}
     for node in reversed(tape):
         if node.index in needed and node.primitive is not None:
             rules = zip(node.args, node.primitive.partials, strict=True)
             needed.update(
-                arg.index for arg, rule in rules if type(arg) is Node and rule is not ZERO
+                arg.index for arg, rule in rules if type(arg) is TapeNode and rule is not ZERO
             )
     return [node for node in tape if node.primitive is not None and node.index in needed]
 
@@ -106,7 +107,7 @@ def collect_kinks(tape: KinkTape, results: Iterable[Any]) -> list[KinkMet]:
 
 def _is_differentiated(kink: Kink, node: Node) -> bool:
     """Tell whether a kink concerns an argument with respect to which the node is differentiated."""
-    return kink.wrt is None or any(type(node.args[i]) is Node for i in kink.wrt)
+    return kink.wrt is None or any(type(node.args[i]) is TapeNode for i in kink.wrt)
 
 
 def is_at_kink(primitive: Primitive, kink: Kink, values: tuple[Any, ...]) -> bool:

@@ -14,7 +14,7 @@ from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Level, Traced, to_concrete, to_plain
 from simpleautodiff.core.linear import ZERO, filled
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import Node, TapeNode
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ResultError
 from simpleautodiff.rules.array.repeated_values import find_largest, has_moved, mark_turned
@@ -116,7 +116,7 @@ class RecordedCall:
         The seed `unit` selects an element of the result. `once` says that this is the last sweep,
         which may release the graph on its way.
         """
-        is_float = type(result) is Node and type(result.value) is float
+        is_float = type(result) is TapeNode and type(result.value) is float
         if is_float or not is_complex(to_plain(result)):
             return self.pull([(result, unit)], once)
         of_real = self.pull([(result, unit * (1 + 0j))])
@@ -136,7 +136,7 @@ class RecordedCall:
         """Sweep back from seeded results; return the adjoints of the inputs, None for a zero."""
         recorded = []
         for result, seed in seeds:
-            if seed is not ZERO and type(result) is Node and result.level is self.tape:
+            if seed is not ZERO and type(result) is TapeNode and result.level is self.tape:
                 like = result.value
                 if type(like) is not float and has_dtype(to_plain(like)):
                     seed = to_type_of(seed, to_plain(like))  # a copy of a plain 1 would be float64

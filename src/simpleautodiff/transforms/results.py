@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import Level, Traced, to_plain
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import TapeNode
 from simpleautodiff.errors import ResultError, TraceError
 from simpleautodiff.rules.array.series_limits import take_limit
 from simpleautodiff.transforms.arguments import name_of
@@ -35,7 +35,7 @@ def tell_found(derivatives: list[Any]) -> None:
 
 def check_number(result: Any, level: Level, f: Callable[..., Any]) -> Any:
     """Return the result of `f` if it is one number; raise a helpful error if it is not."""
-    if type(result) is Node and result.level is level and type(result.value) in _NUMBERS:
+    if type(result) is TapeNode and result.level is level and type(result.value) in _NUMBERS:
         return result
     full = shape(to_plain(result))
     if full or isinstance(result, (list, tuple, dict)):

@@ -20,7 +20,7 @@ import numpy as np
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, Linear, filled
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import Node, TapeNode
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import Argnums, name_of, select
@@ -151,7 +151,7 @@ def _find_pattern(recorded: RecordedCall, results: Sequence[Any]) -> Any:
     }
     for node in recorded.tape:
         for k, arg in enumerate(node.args):
-            if type(arg) is Node and arg.index in sets:
+            if type(arg) is TapeNode and arg.index in sets:
                 found = _carry_sets(node, k, arg, sets[arg.index])
                 if found is not None:
                     sets[node.index] = found + sets[node.index] if node.index in sets else found

@@ -42,7 +42,7 @@ from simpleautodiff.arrays.writes.writable import (
 )
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Traced, Written, to_concrete
-from simpleautodiff.core.node import Constant, Hand, Node
+from simpleautodiff.core.node import NODES, Constant, Hand
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, cite_line
 from simpleautodiff.rules.array.indexing import find_batches, getitem, is_same_for_all
@@ -160,7 +160,7 @@ def _find_base(x: Any) -> Any:
     seen = view_record(x)
     if seen is not None:
         return seen.base
-    if type(x) is not Node or x.primitive not in VIEW_STEPS or type(x.args[0]) is not Node:
+    if type(x) not in NODES or x.primitive not in VIEW_STEPS or type(x.args[0]) not in NODES:
         return None
     return x.args[0] if VIEW_STEPS[x.primitive](x, *x.args) else None
 
@@ -173,7 +173,7 @@ def _promote(first: Any) -> None:
     promotion = _Promotion()
     forked = promotion.replace_by_fork(first)
     promotion.become(first, Writable(forked))
-    if type(forked) is Node:
+    if type(forked) in NODES:
         tape: Any = forked.level
         promotion.scan(tape, forked.index)
 
@@ -191,7 +191,7 @@ class _Promotion:
         forked = fork(node)
         self.forks[id(node)] = node, forked
         self.fork_ids.add(id(forked))
-        if type(node) is Node:
+        if type(node) in NODES:
             forked.args = self.with_forks(node.args)
             tape: Any = node.level
             if tape[node.index] is node:

@@ -15,7 +15,7 @@ import numpy as np
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import WATCHERS, Traced, take_current, to_plain
-from simpleautodiff.core.node import Hand, Node
+from simpleautodiff.core.node import NODES, Hand
 from simpleautodiff.core.primitive import TABLE, Primitive
 from simpleautodiff.values.functions import shape
 
@@ -129,7 +129,7 @@ def twin(x: Any) -> Any:
     x = take_current(x)
     if not isinstance(x, Traced) or not shape(to_plain(x)) or isinstance(x.level, Hand):
         return x
-    if type(x) is not Node:
+    if type(x) not in NODES:
         return fork(x)
     tape: Any = x.level
     return x if tape.shown else tape.record(TABLE["pos"], (x,), x.value)
@@ -148,7 +148,7 @@ def note_views_of(primitive: Primitive, step_of: Callable[..., ViewStep | None])
 
 def _is_on_tape(view: Any, base: Any) -> bool:
     """Tell whether the tape itself shows what a node is a view of."""
-    if type(view) is not Node or view.args[0] is not base:
+    if type(view) not in NODES or view.args[0] is not base:
         return False
     level: Any = view.level
     return isinstance(level, Hand) or level[view.index] is view

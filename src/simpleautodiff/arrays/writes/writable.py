@@ -23,7 +23,7 @@ from simpleautodiff.arrays.shaping import layout_of
 from simpleautodiff.arrays.writes.example_indices import is_single, put_each, take_each
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, Written, take_current, to_plain
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES
 from simpleautodiff.errors import LostDerivativeError, ReadOnlyError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import (
@@ -142,7 +142,7 @@ def cast_to_dtype(self: Writable, value: Any) -> Any:
     wanted = dtype(self)
     if issubclass(type(value), (int, float)):
         return wanted.type(value)
-    if type(value) is Node and type(value.value) in _NUMPY and value.value.dtype is wanted:
+    if type(value) in NODES and type(value.value) in _NUMPY and value.value.dtype is wanted:
         return value
     given = np.dtype(complex) if type(value) is complex else dtype_of(to_plain(value))
     if given == wanted:
@@ -164,7 +164,7 @@ def write_cell(self: Writable, cell: Cell, value: Any) -> bool:
     full, wanted = self.form or _find_form(self)
     if not _fits(self, cell):
         return False
-    if type(value) is Node and type(value.value) is np.float64 and wanted is _FLOAT:
+    if type(value) in NODES and type(value.value) is np.float64 and wanted is _FLOAT:
         if len(cell) < len(full):
             return False
     elif shape_of(value) != full[len(cell) :]:
@@ -188,7 +188,7 @@ def unpromote(x: Any) -> Any:
 def _apply_writes(self: Writable) -> None:
     """Apply all pending writes, as one operation."""
     _memory_layout(self)  # the memory layout stays the same
-    if len(self.writes) <= _FEW and any([type(value) is Node for value in self.writes.values()]):
+    if len(self.writes) <= _FEW and any([type(value) in NODES for value in self.writes.values()]):
         writes, self.writes = self.writes, {}
         for cell, value in writes.items():
             self.value = set_item(self.value, unpromote(value), cell)

@@ -57,7 +57,7 @@ from simpleautodiff.arrays.writes.writable import (
     write_cell,
 )
 from simpleautodiff.core.level import Traced, Written, take_current, to_plain
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, TraceError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import find_batches, flat_indices, is_basic, set_item
@@ -142,7 +142,7 @@ _PLAIN_PARTS = {int, slice, type(None), type(...), np.int64, np.ndarray}
 
 def _set(self: Writable, index: Any, value: Any) -> None:
     index = _plain_index(index)
-    if type(value) is not Node:
+    if type(value) not in NODES:
         if is_written_where_it_lies(self, index, value):
             return
         value = take_current(value)
@@ -422,7 +422,7 @@ def _make_augmented(name: str, function: Callable[[Any, Any], Any]) -> Callable[
     quick: Callable[..., Any] = BINARY.get(name[3:-2], function)
 
     def change(self: Traced, other: Any) -> Any:
-        if type(self) is Node and type(self.value) is float:
+        if type(self) in NODES and type(self.value) is float:
             return quick(self, other)
         if not shape_of(self):
             return function(self, other)

@@ -16,7 +16,7 @@ from simpleautodiff.arrays.batch.opaque import OPERATIONS_WITHOUT_SLOPE, Opaque
 from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import apply
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import TapeNode
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import LostDerivativeError, TraceError, cite_line
 from simpleautodiff.rules.array.indexing import getitem
@@ -150,7 +150,7 @@ def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) 
             number = other.concrete
         elif kind is float or kind is int:
             number = other
-        elif kind is Node:
+        elif kind is TapeNode:
             return NotImplemented  # the node has a fast path of its own
         else:
             return apply(primitive, *((other, self) if swapped else (self, other)))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self, SupportsIndex
 import numpy as np
 
 from simpleautodiff.core.level import Traced
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES
 from simpleautodiff.core.primitive import SUM
 from simpleautodiff.program.notation import Term
 from simpleautodiff.values.pytree import map_leaves
@@ -133,7 +133,7 @@ def _level_of(condition: Condition) -> Any:
     """Return the tape of the nodes in a condition."""
     for side in condition.sides:
         inside = condition_of(side)
-        level = side.level if type(side) is Node else inside and _level_of(inside)
+        level = side.level if type(side) in NODES else inside and _level_of(inside)
         if level is not None:
             return level
     return None

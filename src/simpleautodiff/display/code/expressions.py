@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.given_values import Call
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.core.primitive import POWER, SIGN, Primitive
 from simpleautodiff.display.code.conditions import condition_of
 from simpleautodiff.errors import ArgumentError
@@ -50,7 +50,7 @@ def can_write(call: Call) -> bool:
     """Tell whether the function has a name, and its other arguments can be written."""
     try:
         for leaf in flatten((call.args, call.kwargs))[0]:
-            if type(leaf) is not Node and condition_of(leaf) is None:
+            if type(leaf) not in NODES and condition_of(leaf) is None:
                 write_literal(leaf)
     except ArgumentError:
         return False

@@ -11,7 +11,7 @@ from simpleautodiff.arrays.given_values import Call, GivenValue
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.core.linear import filled
-from simpleautodiff.core.node import Constant, Node
+from simpleautodiff.core.node import NODES, Constant, Node
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.core.sweep import reverse_sweep
 from simpleautodiff.core.tape import Seeds, Tape
@@ -103,7 +103,7 @@ class SourceTape(LocatedTape):
 
     def change(self, of: Any, through: Any, value: Any) -> None:
         """Record a new tangent or adjoint."""
-        if type(of) is Node and of.level is self:
+        if type(of) in NODES and of.level is self:
             self.changes.append(Change(of, through, len(self), filled(value)))
 
     def forget(self) -> None:
@@ -127,7 +127,7 @@ _INDEXED = {"getitem", "scatter", "set_item"}
 
 
 def _operands_of(arg: Any) -> list[Node]:
-    if type(arg) is Node:
+    if type(arg) in NODES:
         return [arg]
     if call := arg if isinstance(arg, Call) else call_of(arg):
         return [x for leaf in flatten((call.args, call.kwargs))[0] for x in _operands_of(leaf)]

@@ -18,7 +18,7 @@ import numpy as np
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.jet import Jet
 from simpleautodiff.core.level import to_plain
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES
 from simpleautodiff.display.code.recorded_sweeps import SourceTape, WatchedLevel, WatchedTape
 from simpleautodiff.display.code.statements import Statements
 from simpleautodiff.display.tables.formats import check_format, dump_json
@@ -204,14 +204,14 @@ def _run(function: Callable[..., Any], args: tuple[Any, ...], tape: SourceTape) 
 def _forward(first: FirstDerivative, selection: Selection, tape: SourceTape) -> Any:
     """Sweep forward from the one number that is differentiated."""
     x = selection.trees[0]
-    if not selection.single or type(x) is not Node or shape(to_plain(x)):
+    if not selection.single or type(x) not in NODES or shape(to_plain(x)):
         return None
     level = WatchedLevel(tape)
     seed = tape.input(1 if type(to_plain(x)) is int else to_type_of(1, to_plain(x)))
     tape.change(x, None, seed)
     jet = Jet(x, [seed], level)
     value, (tangent,), _ = run_jets(first.f, selection._replace(trees=(jet,)), level, False)
-    if type(value) is not Node or is_complex(to_plain(value)):
+    if type(value) not in NODES or is_complex(to_plain(value)):
         return None
     tape.end, tape.accent = value, "dot"
     return tangent
@@ -221,7 +221,7 @@ def _backward(first: FirstDerivative, selection: Selection, tape: SourceTape) ->
     """Sweep back from the result."""
     graph = RecordedCall(first.f, selection, tape=WatchedTape(tape))
     value = graph.result.value if graph.has_recorded(graph.result) else None
-    if type(value) is not Node or shape(to_plain(value)) or is_complex(to_plain(value)):
+    if type(value) not in NODES or shape(to_plain(value)) or is_complex(to_plain(value)):
         return None
     tape.end, tape.accent = value, "bar"
     whole_numbers = all(type(to_plain(node)) is int for node in graph.inputs)

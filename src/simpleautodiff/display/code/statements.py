@@ -11,7 +11,7 @@ import numpy as np
 
 from simpleautodiff.arrays.given_values import Call
 from simpleautodiff.core.level import to_plain
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.core.order import execution_order
 from simpleautodiff.core.primitive import SUM
 from simpleautodiff.display.code.conditions import (
@@ -84,7 +84,7 @@ class Statements:
         self.holds: dict[str, Node] = {}
         self.constants: dict[str, str] = {}
         self.outputs = dict.fromkeys(
-            leaf for leaf in results if type(leaf) is Node and leaf.level is tape
+            leaf for leaf in results if type(leaf) in NODES and leaf.level is tape
         )
         self.decisions = [d for d in tape.decisions if d.operands()]
         self.by_operand: dict[Node, list[Decision]] = {}
@@ -97,7 +97,7 @@ class Statements:
         self.uses = Counter(arg for node in self.needed for arg in tape.operands(node))
         self.uses.update(deciding)
         self.left = self.uses.copy()
-        self.changed = {change.value for change in tape.changes if type(change.value) is Node}
+        self.changed = {change.value for change in tape.changes if type(change.value) in NODES}
         self.own = variables_of(list(tape), tape.instructions)
         for node, name in zip(inputs, names, strict=True):
             self._hold(name, node)
@@ -196,7 +196,7 @@ class Statements:
         for change in go_through(self.tape.changes, "sweep"):
             value = change.value
             self._write_rest(change.time, self.changed)
-            if type(value) is Node and value.level is self.tape and value in self.needed:
+            if type(value) in NODES and value.level is self.tape and value in self.needed:
                 self._write_change(change, value)
         self._write_rest(len(self.tape), set())
 
@@ -228,7 +228,7 @@ class Statements:
 
     def _mention(self, arg: Any) -> Any:
         """Return the text of an argument that is only mentioned in a comment."""
-        if type(arg) is Node:
+        if type(arg) in NODES:
             return Term(self.held[arg][0]) if arg in self.held else Term("…")
         condition = condition_of(inner(arg))
         if condition is None:
@@ -284,7 +284,7 @@ class Statements:
         return Expression(piece, term, set().union(*[part.reads for part in parts]))
 
     def _argument(self, arg: Any, prefer: str) -> Expression:
-        if type(arg) is not Node:
+        if type(arg) not in NODES:
             condition = condition_of(inner(arg))
             if condition is not None:
                 return self._condition(condition)
@@ -346,7 +346,7 @@ class Statements:
 
     def final(self, leaf: Any) -> str:
         """Return the text for a leaf of the result."""
-        if type(leaf) is Node and leaf.level is self.tape:
+        if type(leaf) in NODES and leaf.level is self.tape:
             if leaf not in self.held:
                 self._temporary(leaf)
             return self.held[leaf][-1]

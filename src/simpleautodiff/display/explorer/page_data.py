@@ -12,7 +12,7 @@ import numpy as np
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.linear import ZERO, Linear
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.display.explorer.page_numbers import record_choices, record_numbers
 from simpleautodiff.display.explorer.page_rules import collect_forms, collect_rules, is_real
 from simpleautodiff.display.explorer.page_views import MOST_DRAWN, Views
@@ -147,7 +147,7 @@ def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> 
     }
     if node.primitive is None:
         return record
-    args = [index[arg] if type(arg) is Node else [_argument(arg)] for arg in node.args]
+    args = [index[arg] if type(arg) in NODES else [_argument(arg)] for arg in node.args]
     record |= {"op": node.operator, "args": args}
     if not drawn:
         return record

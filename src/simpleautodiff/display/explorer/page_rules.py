@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.linear import ZERO
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.display.explorer.files import find_scripted
 from simpleautodiff.errors import AutodiffError
@@ -177,7 +177,7 @@ def collect_rules(program: Program) -> tuple[list[Any], dict[Node, int], str]:
     for node in program.nodes:
         if node.primitive is None or not all(map(is_real, (node.value, *node.values()))):
             continue
-        constants = tuple(None if type(arg) is Node else arg for arg in node.args)
+        constants = tuple(None if type(arg) in NODES else arg for arg in node.args)
         key = node.primitive.name, tuple(map(repr, constants))
         if key not in numbers:
             numbers[key] = _add_rule(rules, node.primitive, constants)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.core.order import execution_order
 from simpleautodiff.display.folding.find_loops import fold_passes, fold_repeats
 from simpleautodiff.display.folding.once_per_program import once_per_program
@@ -116,7 +116,7 @@ class Folded:
         for box in self.boxes:
             for node in box.nodes:
                 for arg in node.args:
-                    if type(arg) is not Node:
+                    if type(arg) not in NODES:
                         continue
                     tail = self.owner[arg]
                     pair = (id(tail), id(box))

@@ -10,7 +10,7 @@ from inspect import signature
 from typing import Any
 
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.core.primitive import SIGN, SUM, Primitive
 from simpleautodiff.display.notation.formulas import (
     Pull,
@@ -120,10 +120,10 @@ def write_reason(program: Program, node: Node) -> str:
     """
     assert node.primitive is not None
     row, own = node.primitive, program.names[node]
-    live = [k for k, arg in enumerate(node.args) if type(arg) is Node]
+    live = [k for k, arg in enumerate(node.args) if type(arg) in NODES]
     special = _OF_CONSTANTS.get((row.name, live[0])) if len(live) == 1 else None
     reason, (result, *letters) = special or (row.reason, letters_of(row) or [""])
-    names = [program.names[arg] if type(arg) is Node else write_typed(arg) for arg in node.args]
+    names = [program.names[arg] if type(arg) in NODES else write_typed(arg) for arg in node.args]
     reason = _replace(reason, result, own) if own[1:].isdigit() else reason
     meant = [
         (letter, name)
@@ -289,7 +289,7 @@ def _find_reached(program: Program, wrt: str) -> set[Node]:
     """Return the nodes that depend on `wrt`."""
     reached = {program.nodes[program.seed(wrt)[0]]}
     for node in program.nodes:
-        if any(type(arg) is Node and arg in reached for arg in node.args):
+        if any(type(arg) in NODES and arg in reached for arg in node.args):
             reached.add(node)
     return reached
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from simpleautodiff.core.level import Level, Traced
 from simpleautodiff.core.linear import ZERO, Linear, filled
-from simpleautodiff.core.node import Constant, Node
+from simpleautodiff.core.node import NODES, Constant, Node
 from simpleautodiff.core.primitive import SUM, Primitive
 from simpleautodiff.errors import AutodiffError, DomainWarning
 from simpleautodiff.program.notation import Term, as_term, render, write_true as write_true
@@ -161,13 +161,13 @@ def partial_name(of: str, wrt: str) -> Term:
 
 def _names(program: Program, node: Node) -> list[Any]:
     return [
-        Term(program.names[arg], value=arg.value) if type(arg) is Node else _constant(arg)
+        Term(program.names[arg], value=arg.value) if type(arg) in NODES else _constant(arg)
         for arg in node.args
     ]
 
 
 def _numbers(node: Node) -> list[Any]:
-    return [_number(arg) if type(arg) is Node else _constant(arg) for arg in node.args]
+    return [_number(arg) if type(arg) in NODES else _constant(arg) for arg in node.args]
 
 
 def _number(node: Node) -> Term:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from simpleautodiff.core.linear import Linear
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.display.notation.formulas import (
     derivative_term,
     partial_name,
@@ -108,7 +108,7 @@ def expand_all(program: Program) -> dict[Node, str]:
             terms[node] = Term(program.names[node])
             continue
         term = _fill_in(
-            node, [terms[a] if type(a) is Node else _name_argument(program, a) for a in node.args]
+            node, [terms[a] if type(a) in NODES else _name_argument(program, a) for a in node.args]
         )
         if len(term.text) > MAX_LABEL:
             term = _fill_in(node, [_name_argument(program, arg) for arg in node.args])
@@ -117,7 +117,7 @@ def expand_all(program: Program) -> dict[Node, str]:
 
 
 def _name_argument(program: Program, arg: Any) -> Any:
-    if type(arg) is Node:
+    if type(arg) in NODES:
         return Term(program.names[arg])
     return Term(write_brief(arg)) if shape(arg) else arg
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES
 from simpleautodiff.program.program import Program
 
 
@@ -46,7 +46,7 @@ def search_up(program: Program, root: str) -> Iterator[tuple[str, str]]:
         if node not in seen:
             seen.add(node)
             yield "visit", program.names[node]
-            stack += [arg for arg in reversed(node.args) if type(arg) is Node]
+            stack += [arg for arg in reversed(node.args) if type(arg) in NODES]
     for node in program.nodes:
         if node in seen:
             yield "place", program.names[node]

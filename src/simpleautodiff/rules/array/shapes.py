@@ -15,7 +15,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule, plus
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import NODES
 from simpleautodiff.core.primitive import TABLE, Kink
 from simpleautodiff.rules.branches import masked, where
 from simpleautodiff.rules.decisions import as_operand, find_written_level, note_answer
@@ -27,7 +27,7 @@ from simpleautodiff.values.functions import is_complex, shape
 
 def shape_of(x: Any) -> tuple[int, ...]:
     """Return the shape of an array, a number, or a node of either."""
-    if type(x) is Node:
+    if type(x) in NODES:
         x = x.value
     return x.shape if type(x) is np.ndarray else shape(to_plain(x))
 
