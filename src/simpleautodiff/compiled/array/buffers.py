@@ -14,7 +14,9 @@ from simpleautodiff.compiled.array.loops import Access, Loop
 from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.recording.trace_program import places
 
-_LINE = 64  # bytes of a cache line
+LINE = 64  # bytes of a cache line
+_PAGE = 4096  # bytes after which addresses share a place in the cache
+_APART = 5 * LINE
 
 
 class BufferLayout:
@@ -45,6 +47,7 @@ class BufferLayout:
                 self._enter(number)
         for place in places(plan.outputs):
             self._enter(plan.views[place].root)
+        self._work = work
         self.shared = self._lay_out(work)
 
     def _enter(self, root: int) -> None:
@@ -75,7 +78,25 @@ class BufferLayout:
 
     def _bytes(self, root: int) -> int:
         """Return how much of the block a result takes: whole cache lines."""
-        return -(-self._exactly(root) // _LINE) * _LINE
+        size = self._exactly(root)
+        return -(-size // LINE) * LINE + find_gap(size)
+
+    def can_overwrite(self, number: int, which: int) -> bool:
+        """Tell whether an output may have the memory of an input: that is read before."""
+        view = self.plan.views[self.plan.outputs[which]]
+        root = view.root
+        born, dies = _lives(self.plan, self._work)
+        if root not in born or not self.fits(number, root):
+            return False  # it is an input or a constant itself
+        users = [root, *[other for other, of in self.shared.items() if of == root]]
+        first = min(users, key=born.__getitem__)
+        last = dies.get(number, -1)
+        piece = self._work[born[first]]
+        if last != born[first] or not isinstance(piece, Loop):
+            return last < born[first]
+        loads = [load for load in piece.loads if load.slot == number]
+        stores = [to for _, to in piece.stores if to.slot == first]
+        return len(loads) == len(stores) == 1 and _same_elements(piece, loads[0], stores[0])
 
     def offset(self, root: int) -> int | None:
         """Return the offset of a result in the block; None if its address is in the table."""
@@ -84,6 +105,16 @@ class BufferLayout:
     def row(self, root: int) -> int:
         """Return the index of the address of a result in the table."""
         return self.table[self.shared.get(root, root)]
+
+
+def find_gap(size: int) -> int:
+    """Return how many bytes to leave free beside an array, so that large ones do not collide.
+
+    A loop reads and writes several arrays at the same index. If their addresses differ by whole
+    pages, they compete for the same few places in the cache, and a read waits for a write that has
+    nothing to do with it.
+    """
+    return _APART if size >= _PAGE else 0
 
 
 def _lives(plan: LoopSchedule, work: list[Task]) -> tuple[dict[int, int], dict[int, int]]:

@@ -29,7 +29,7 @@ from simpleautodiff.rules.row import TABLE
 
 _LARGE = float(np.finfo(np.float32).max)
 _PLAIN = {Ref, int, bool, str, type(None)}  # kinds of arguments that are compared as they are
-_KEYED = 4096  # elements up to which arrays are compared by value
+_KEYED = 2**14  # elements of arrays that are compared by their numbers
 
 
 def compute(line: Line, values: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -36,7 +35,6 @@ from simpleautodiff.compiled.recording.symbols import not_recorded
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.errors import LostDerivativeError
-from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
@@ -277,14 +275,10 @@ def _record_rows(
 def _is_fast(recorded: RecordedLoop, count: int) -> bool:
     """Tell whether a loop is as fast as its steps one after the other.
 
-    These keep what the way back needs of arrays; a loop computes it again. So its steps must be of
-    few numbers, whatever is written to arrays.
+    A loop within a step is computed again on the way back, so it is not.
     """
-    lines = recorded.function.body.lines[recorded.function.body.inputs :]
-    if recorded.function.has_loops or not LOOPS.lines // count < len(lines) <= LOOPS.lines:
-        return False
-    sizes = [math.prod(line.shape) for line in lines if line.what is not TABLE["set_item"]]
-    return sum(sizes) <= LOOPS.numbers * len(lines)
+    function = recorded.function
+    return not function.has_loops and LOOPS.lines // count < function.steps <= LOOPS.lines
 
 
 def _record_branches(runner: LoopRunner, f: F, carry: Any, go: Any) -> tuple[Any, ...] | None:

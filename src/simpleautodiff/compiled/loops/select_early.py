@@ -2,7 +2,8 @@
 
 The way back of a write makes arrays of which one element is read: masks of structural zeros, and
 adjoints that are spread over the shape of an array. `(a + b)[t]` is computed as `a[t] + b[t]`, and
-what was written at t is what `[t]` reads; then nothing needs the whole array.
+what was written at t is what `[t]` reads; then nothing needs the whole array. Sums are taken apart
+for small parts of arrays alone: others are better read from the sum, which takes one pass.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from simpleautodiff.compiled.scalar.lower_rows import can_lower
 from simpleautodiff.rules.row import TABLE
 
 Shape = tuple[int, ...]
+SMALL_PART = 8  # how many times a small part of an array fits into it, at least
 
 
 def select_early(program: RecordedProgram) -> RecordedProgram:
@@ -144,7 +146,9 @@ class _Selecting:
         own = Line(TABLE["getitem"], (array, index), {}, like.shape, line.dtype)
         if line.what in (TABLE["set_item"], TABLE["scatter"]):
             return self._read_written(line, index, parts, own)
-        if not _is_elementwise(line) or not all(map(self._fits(line.shape), line.args)):
+        is_small = SMALL_PART * np.prod(like.shape) <= np.prod(line.shape)
+        fits = is_small and all(map(self._fits(line.shape), line.args))
+        if not fits or not _is_elementwise(line):
             return self._append(own)
         args = [
             self._select(x, index, parts, own) if self._shape(x) == line.shape else x

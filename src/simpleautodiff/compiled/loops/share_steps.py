@@ -1,13 +1,14 @@
 """Let a loop read what an earlier one has computed in the same step, instead of computing it again.
 
 A step back of a reverse sweep begins with the operations of the step forward (`run_loop`), from
-the carried values that were kept. What is expensive of it is added to the results of the loop
-forward, a row for each step; cheap operations are done again. So is an element of a carried array:
-the array itself need then not be kept.
+the carried values that were kept. What is cheaper to keep than to compute again is added to the
+results of the loop forward, a row for each step (`choose_kept`); carried values that are not needed
+for the rest are not kept.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.array.simplify import argument_key, without_dead
+from simpleautodiff.compiled.loops.choose_kept import NEVER, Choice, choose_kept
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import LoopFunction
 from simpleautodiff.compiled.loops.merge_loops import merge_loops
@@ -22,14 +24,20 @@ from simpleautodiff.compiled.loops.number_lines import number_lines
 from simpleautodiff.compiled.loops.record_loop import find_needed_inputs, keep_inputs
 from simpleautodiff.compiled.loops.select_early import select_early
 from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref, with_values
+from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 
-RECOMPUTED = {  # rows that are computed again rather than kept
+# What computing an element again costs, compared with keeping it; other rows are never computed
+# again.
+KEEPING = 16
+_CHEAP = (
     *("add", "sub", "mul", "neg", "pos", "square", "abs", "sign", "copysign", "relu", "where"),
     *("maximum", "minimum", "fmax", "fmin", "clip", "floor", "ceil", "trunc", "rint", "round"),
-    *("getitem", "set_item", "scatter", "roll", "reshape", "transpose", "broadcast_to", "sum_to"),
-    *("astype", "real", "imag", "conj", "stop_gradient"),
-}
+    *("reshape", "transpose", "broadcast_to", "getitem"),
+    *("astype", "real", "imag", "conj", "stop_gradient", "equal", "not_equal"),
+)
+_MOVING = ("set_item", "scatter", "roll", "concatenate", "sum_to")
+AGAIN = dict.fromkeys(_CHEAP, 1) | dict.fromkeys(_MOVING, 12)
 
 
 def share_steps(recorded: RecordedProgram) -> RecordedProgram:
@@ -114,24 +122,39 @@ def _share(lines: list[Line], earlier: _Loop, later: _Loop) -> None:
     found = number_lines(
         later.function.body, _key_inputs(later, earlier, dict(enumerate(known)), lines), numbers
     )
-    body, columns = later.function.body, dict[int, Any]()
-    room, seen = LOOPS.shared, set[int]()
-    pending = [x for x in [*body.outputs, *[g.place for g in body.guards]] if type(x) is Ref]
-    while pending:
-        place = int(pending.pop())
-        line = body.lines[place]
-        if place in seen or line.what is None:
-            continue
-        seen.add(place)
-        size = _find_size(line) * earlier.function.rows
-        is_kept = _is_costly(line) or _is_part(line, body.lines, later, earlier, lines)
-        if found[place] in places and is_kept and size <= room:
-            columns[place] = earlier.add_result(places[found[place]])
-            room -= size
-        else:
-            pending += line.needs()
-    if columns:
-        later.read(columns)
+    body = later.function.body
+    shared = {place for place, number in enumerate(found) if number in places}
+    operands = enumerate(later.operands[2:])
+    rows = {k for k, x in operands if _find_index(x, earlier, lines) is not None}
+    choices = {place: _price(body.lines[place], place in rows, shared)
+               for place in sorted(shared) if place in rows or place >= body.inputs}  # fmt: skip
+    read = [*body.outputs, *[guard.place for guard in body.guards]]
+    for place, line in enumerate(body.lines):
+        read += line.needs() if place not in shared else ()
+    kept = choose_kept(choices, [x for x in read if type(x) is Ref and x in choices])
+    added = sorted(kept - rows)
+    size = sum([_find_size(body.lines[place]) for place in added])
+    if added and size * earlier.function.rows <= LOOPS.shared:
+        later.read({place: earlier.add_result(places[found[place]]) for place in added})
+
+
+def _price(line: Line, is_row: bool, shared: set[int]) -> Choice:
+    """Return what it costs to keep a line of every step, and to compute it again.
+
+    The carried values are where they are kept, so it costs less to keep them (`roll_loops`).
+    """
+    size = math.prod(line.shape)
+    if is_row:
+        return Choice(KEEPING * size // 2, NEVER, ())
+    needs = [int(place) for place in line.needs() if place in shared]
+    if line.dtype is None or line.dtype.kind not in "fc":
+        return Choice(NEVER, size, needs)
+    exponent = line.args[1] if line.name == "power" else None
+    is_product = type(exponent) in (int, float) and exponent in (2, 3)
+    again = 1 if is_product else AGAIN.get(line.name)
+    if line.what is TABLE["getitem"] and not is_basic(line.args[1]):
+        again = KEEPING
+    return Choice(KEEPING * size, NEVER if again is None else again * size, needs)
 
 
 def _take_same_steps(lines: list[Line], earlier: _Loop, later: _Loop) -> bool:
@@ -169,23 +192,6 @@ def _find_index(operand: Any, loop: _Loop, lines: list[Line]) -> int | None:
         of, index = lines[operand].args
         return index if of == loop.number else None
     return None
-
-
-def _is_costly(line: Line) -> bool:
-    is_number = line.dtype is not None and line.dtype.kind in "fc"
-    return is_number and line.name not in RECOMPUTED and not isinstance(line.what, LoopFunction)
-
-
-def _is_part(line: Line, body: list[Line], loop: _Loop, earlier: _Loop, lines: list[Line]) -> bool:
-    """Tell whether a line reads a part of what would otherwise be kept of every step."""
-    if line.what is not TABLE["getitem"] or type(line.args[0]) is not Ref:
-        return False
-    whole = int(line.args[0])
-    if _find_size(line) >= _find_size(body[whole]):
-        return False
-    if body[whole].what is not None:
-        return True
-    return _find_index(loop.operands[2 + whole], earlier, lines) is not None
 
 
 def _find_size(line: Line) -> int:

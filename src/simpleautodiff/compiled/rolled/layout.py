@@ -9,11 +9,11 @@ only, so another number of steps is just another list of words.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.compiled.array.buffers import LINE, find_gap
 from simpleautodiff.compiled.array.view_accesses import View, steps
 from simpleautodiff.compiled.recording.symbols import FLOAT64_DTYPE
 from simpleautodiff.compiled.recording.trace_program import Ref
@@ -26,10 +26,10 @@ from simpleautodiff.compiled.rolled.bodies import (
     make_move_body,
 )
 from simpleautodiff.compiled.rolled.number_loops import LoopBody, LoopHead, make_loop_body
+from simpleautodiff.compiled.rolled.overwrite import overwrite_carried
 from simpleautodiff.compiled.rolled.roll import lowest
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
-    Call,
     Given,
     LineCall,
     LoopBegin,
@@ -37,6 +37,7 @@ from simpleautodiff.compiled.rolled.rolled_program import (
     Move,
     NotRolledError,
     RolledProgram,
+    find_roots,
 )
 
 LOOP = -1  # the opcode of a loop, instead of the number of a body
@@ -46,7 +47,6 @@ LOOP = -1  # the opcode of a loop, instead of the number of a body
 # the last row, how many words advance, and how many words are inside. Then, for each word that
 # advances, its index and its stride.
 LOOP_WORDS = 11
-_LINE = 64  # bytes of a cache line
 
 
 class RolledLayout:
@@ -69,10 +69,11 @@ class RolledLayout:
     """
 
     def __init__(self, rolled: RolledProgram, precise: bool) -> None:
-        self.rolled, self.lines = rolled, rolled.recorded.lines
+        self.lines = rolled.recorded.lines
         self.bodies: list[ScalarBody | ArrayBody | MoveBody | LoopBody] = [
             make_body(body, precise) for body in rolled.bodies
         ]
+        self.rolled = rolled = overwrite_carried(rolled, self.bodies)
         self._constants: dict[Any, int] = {}
         self._known: list[bytes] = []
         self.size = 0
@@ -99,9 +100,9 @@ class RolledLayout:
 
     def _take(self, size: int) -> int:
         """Return the offset of new memory; small values are packed."""
-        if size >= _LINE:
-            self.size = -(-self.size // _LINE) * _LINE
-        begin = self.size
+        if size >= LINE:
+            self.size = -(-self.size // LINE) * LINE
+        begin = self.size = self.size + find_gap(size)
         self.size += -(-size // 8) * 8
         return begin
 
@@ -269,7 +270,7 @@ class RolledLayout:
         first: dict[int, int] = {}
         begun: list[int] = []  # the open loops
         for k, call in enumerate(self.rolled.calls):
-            for root in map(self._whole, _roots(call, self.rolled)):
+            for root in map(self._whole, find_roots(call, self.rolled)):
                 first.setdefault(root, k)
                 last[root] = k
             if isinstance(call, LoopBegin):
@@ -287,26 +288,6 @@ class RolledLayout:
             if root >= self.rolled.recorded.inputs:
                 dying.setdefault(k, []).append(root)
         return dying
-
-
-def _roots(call: Call, rolled: RolledProgram) -> Iterable[int]:
-    """Yield the results that a call reads or writes."""
-    if isinstance(call, LoopBegin):
-        yield from (call.limit, call.go, *call.told, *call.results)
-    elif isinstance(call, LoopEnd):
-        yield from call.kept
-    elif isinstance(call, LineCall):
-        yield call.number
-        yield from [rolled.view(place).root for place in call.needs]
-    elif isinstance(call, Move):
-        yield call.to.root
-        if isinstance(call.by, View):
-            yield call.by.root
-    else:
-        yield from call.results
-        for given in call.given:
-            if given.view is not None:
-                yield given.view.root
 
 
 def constant_view(array: Any) -> View:

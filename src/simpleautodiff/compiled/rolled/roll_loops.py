@@ -1,8 +1,8 @@
 """Roll up a program with loops into calls of bodies: the lines between two loops are one body.
 
 The programs of steps are written into that of the function: a row of a column is an address that
-advances with every step, and a carried value has memory of its own, to which the new value is moved
-after each step.
+advances with every step. A carried value has memory of its own, to which the new value is moved
+after each step; if all its values are kept, each is computed where it is kept.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from simpleautodiff.compiled.rolled.counters import (
     select,
 )
 from simpleautodiff.compiled.rolled.limits import ROLLING
+from simpleautodiff.compiled.rolled.number_loops import IN_REGISTERS
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
     Given,
@@ -88,11 +89,17 @@ class _RollingLoops:
         self.constants[number] = array
         return number
 
-    def row(self, of: int, loop: int) -> int:
-        """Return the number of the current row of an array in a loop."""
+    def row(self, of: int, loop: int, ahead: int = 0) -> int:
+        """Return the number of the current row of an array in a loop, or of one ahead of it."""
         line = self.lines[of]
-        number = self.new(line.shape[1:], line.dtype)
-        self.rows[number] = Row(of, 0, {loop: math.prod(line.shape[1:])})
+        size = math.prod(line.shape[1:])
+        return self.part(of, ahead, line.shape[1:], {loop: size})
+
+    def part(self, of: int, first: int, shape: tuple[int, ...], each: dict[int, int]) -> int:
+        """Return the number of some rows of an array, from the row `first` on."""
+        line = self.lines[of]
+        number = self.new(shape, line.dtype)
+        self.rows[number] = Row(of, first * math.prod(line.shape[1:]), each)
         return number
 
     def selected(self, of: int, selected: Selected) -> View:
@@ -296,13 +303,19 @@ class _Part:
         limit, go, *operands = args
         loop, rolling.loops = rolling.loops, rolling.loops + 1
         given = [self._find(x, line.dtype) for x, line in zip(operands, body.lines, strict=False)]
-        cells = [rolling.new(line.shape, line.dtype) for line in body.lines[: function.carries]]
-        for cell, first in zip(cells, given, strict=False):
-            rolling.move(cell, first)
-        end = function.carries + function.columns
-        rows = [rolling.row(x, loop) for x in given[function.carries : end]]
         results = [rolling.new((function.rows, *line.shape), line.dtype)
                    for line in function.results]  # fmt: skip
+        is_counted = type(limit) is not Ref and type(go) is not Ref and go
+        carried = [
+            self._place_kept(function, k, results, int(limit), loop)
+            if is_counted and _is_kept(function, k)
+            else _Carried(*[rolling.new(line.shape, line.dtype)] * 4)
+            for k, line in enumerate(body.lines[: function.carries])
+        ]
+        for cell, first in zip(carried, given, strict=False):
+            rolling.move(cell.first, first)
+        end = function.carries + function.columns
+        rows = [rolling.row(x, loop) for x in given[function.carries : end]]
         good, more = rolling.new((), BOOL), rolling.new((), BOOL)
         count = rolling.new((), INTEGER)
         for result in results if function.exits or type(limit) is Ref else ():
@@ -319,16 +332,33 @@ class _Part:
         at = len(rolling.calls)
         rolling.calls.append(begin)
         counters = self._find_inner_counters(function, args, loop)
-        inputs = [*cells, *rows, *given[end:]]
+        inputs = [*[cell.before for cell in carried], *rows, *given[end:]]
         part = _Part(rolling, body, inputs, counters, function.carries)
-        self._finish_step(function, part, cells, results, loop)
-        kept = [begin.limit, good, more, count, *cells, *results, *given]
+        self._finish_step(function, part, carried, results, loop)
+        last = [cell.last for cell in carried]
+        kept = [begin.limit, good, more, count, *last, *results, *given]
         if function.exits:  # it is read after the last call of a step
             following = part.number(part.program.outputs[-1])
             rolling.calls[at] = begin._replace(next=following)
             kept.append(following)
         rolling.calls.append(LoopEnd(loop, kept))
-        return [*cells, *results, good, more, count]
+        return [*last, *results, good, more, count]
+
+    def _place_kept(
+        self, function: LoopFunction, k: int, results: list[int], limit: int, loop: int
+    ) -> _Carried:
+        """Place a carried value where its values before each step are kept, with one row more."""
+        rolling, line = self.rolling, function.body.lines[k]
+        of, back = rolling.new((function.rows + 1, *line.shape), line.dtype), function.reverse
+        size = math.prod(line.shape)
+        which = function.body.outputs.index(k, function.carries) - function.carries
+        rolling.rows[results[which]] = Row(of, back * size, {})
+        return _Carried(
+            rolling.row(of, loop, ahead=int(back)),
+            rolling.row(of, loop, ahead=int(not back)),
+            rolling.part(of, limit if back else 0, line.shape, {}),
+            rolling.part(of, 0 if back else limit, line.shape, {}),
+        )
 
     def _find_inner_counters(
         self, function: LoopFunction, args: tuple[Any, ...], loop: int
@@ -352,22 +382,56 @@ class _Part:
         return self.numbers[x] if type(x) is Ref else self.rolling.constant(x, dtype)
 
     def _finish_step(
-        self, function: LoopFunction, part: _Part, cells: list[int], results: list[int], loop: int
+        self,
+        function: LoopFunction,
+        part: _Part,
+        carried: list[_Carried],
+        results: list[int],
+        loop: int,
     ) -> None:
         """Store the results of a step."""
         outputs = [part.number(place) for place in part.program.outputs]
-        rolling = self.rolling
+        rolling, kept = self.rolling, [cell for cell in carried if cell.is_kept]
         for made, result in zip(outputs[function.carries :], results, strict=False):
-            if made in part.made and made not in rolling.rows:
-                size = math.prod(rolling.lines[made].shape)
-                rolling.rows[made] = Row(result, 0, {loop: size})  # it is computed in place
-            else:
-                rolling.move(rolling.row(result, loop), made)
+            if any(cell.before == made and result in rolling.rows for cell in kept):
+                continue  # it is there already
+            self._store(part, made, rolling.row(result, loop))
+        cells = [cell.before for cell in carried if not cell.is_kept]
         after = outputs[: function.carries]
         for k, made in enumerate(after):
-            if made in cells and made != cells[k]:  # a cell may be overwritten by then
+            if carried[k].is_kept:
+                self._store(part, made, carried[k].after)
+            elif made in cells and made != carried[k].before:  # it may be overwritten by then
                 after[k] = rolling.new(rolling.lines[made].shape, rolling.lines[made].dtype)
                 rolling.move(after[k], made)
-        for cell, made in zip(cells, after, strict=True):
-            if made != cell:
-                rolling.move(cell, made)
+        for cell, made in zip(carried, after, strict=True):
+            if not cell.is_kept and made != cell.before:
+                rolling.move(cell.after, made)
+
+    def _store(self, part: _Part, made: int, row: int) -> None:
+        """Have a result of a step computed in a row, or moved there."""
+        if made in part.made and made not in self.rolling.rows:
+            self.rolling.rows[made] = self.rolling.rows[row]
+        else:
+            self.rolling.move(row, made)
+
+
+class _Carried(NamedTuple):
+    """The memory of a carried value: before and after a step, before the first, after the last."""
+
+    before: int
+    after: int
+    first: int
+    last: int
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether each of its values has memory of its own."""
+        return self.before != self.after
+
+
+def _is_kept(function: LoopFunction, k: int) -> bool:
+    """Tell whether an array that a loop carries is among its results, as it is before each step."""
+    line, results = function.body.lines[k], function.body.outputs[function.carries :]
+    assert line.dtype is not None
+    return math.prod(line.shape) * line.dtype.itemsize > IN_REGISTERS and k in results

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -131,3 +131,23 @@ class RolledProgram(NamedTuple):
     def size(self) -> int:
         """The number of lines of all bodies."""
         return sum([len(body.lines) for body in self.bodies])
+
+
+def find_roots(call: Call, rolled: RolledProgram) -> Iterable[int]:
+    """Yield the results that a call reads or writes."""
+    if isinstance(call, LoopBegin):
+        yield from (call.limit, call.go, *call.told, *call.results)
+    elif isinstance(call, LoopEnd):
+        yield from call.kept
+    elif isinstance(call, LineCall):
+        yield call.number
+        yield from [rolled.view(place).root for place in call.needs]
+    elif isinstance(call, Move):
+        yield call.to.root
+        if isinstance(call.by, View):
+            yield call.by.root
+    else:
+        yield from call.results
+        for given in call.given:
+            if given.view is not None:
+                yield given.view.root

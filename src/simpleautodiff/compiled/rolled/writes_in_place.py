@@ -10,11 +10,13 @@ which each version is read before the next one is written.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from simpleautodiff.compiled.loops.select_early import SMALL_PART
 from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
@@ -116,7 +118,9 @@ def _make_write(
     line: Line, target: Any, value: Any, index: Any, select: Select, adds: bool
 ) -> Write | None:
     selected = select(index, line.shape) if type(target) is Ref else None
-    return None if selected is None else Write(target, value, selected, adds)
+    if selected is None or SMALL_PART * math.prod(selected.shape) > math.prod(line.shape):
+        return None  # a pass over the whole array takes other operations with it
+    return Write(target, value, selected, adds)
 
 
 def _is_private(program: RecordedProgram, carry: int, chain: dict[int, Write]) -> bool:

@@ -1,0 +1,93 @@
+"""Choose what a step of a loop keeps for the way back, and what that computes again.
+
+A line that the way back needs is either kept, at the cost of its memory, or computed again, at the
+cost of the operation and of the lines that it needs in turn. The cheapest choice of all is a
+minimum cut of a graph: from a source to each line by an edge that costs what computing it again
+does, through the line by one that costs what keeping it does, on to the lines computed from it, and
+from those that are needed to a sink. What is cut on the way through is kept.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+NEVER = 2**60  # the cost of what cannot be done
+
+
+class Choice(NamedTuple):
+    """A line that can be kept, or computed again from other lines."""
+
+    keeping: int
+    again: int
+    needs: Sequence[int]
+
+
+def choose_kept(choices: Mapping[int, Choice], needed: Iterable[int]) -> set[int]:
+    """Return the lines that are kept, where the `needed` ones are read.
+
+    Examples
+    --------
+    A number that costs little is computed again from two that are kept, if these are needed.
+
+    >>> two = {0: Choice(8, NEVER, []), 1: Choice(8, NEVER, [])}
+    >>> choose_kept({**two, 2: Choice(8, 1, [0, 1])}, [0, 1, 2])
+    {0, 1}
+    >>> choose_kept({**two, 2: Choice(8, 1, [0, 1])}, [2])
+    {2}
+    """
+    source, sink = -1, -2
+    room: dict[int, dict[int, int]] = {source: {}, sink: {}}  # what may flow yet, along each edge
+
+    def join(one: int, other: int, cost: int) -> None:
+        room.setdefault(one, {})[other] = cost
+        room.setdefault(other, {}).setdefault(one, 0)
+
+    for number, choice in choices.items():  # 2 * number is before the line, and 1 more behind it
+        join(source, 2 * number, choice.again)
+        join(2 * number, 2 * number + 1, choice.keeping)
+        for place in choice.needs:
+            join(2 * place + 1, 2 * number, NEVER)
+    for number in needed:
+        join(2 * number + 1, sink, NEVER)
+    while path := _find_path(room, source, sink):
+        flow = min([room[a][b] for a, b in path])
+        for a, b in path:
+            room[a][b] -= flow
+            room[b][a] += flow
+    behind = _find_sources(room, sink)
+    return {k for k in choices if 2 * k + 1 in behind and 2 * k not in behind}
+
+
+def _find_path(
+    room: dict[int, dict[int, int]], source: int, sink: int
+) -> list[tuple[int, int]] | None:
+    """Return the edges of a shortest way along which something may flow."""
+    before: dict[int, int] = {source: source}
+    waiting = deque([source])
+    while waiting and sink not in before:
+        at = waiting.popleft()
+        for other, left in room[at].items():
+            if left and other not in before:
+                before[other] = at
+                waiting.append(other)
+    if sink not in before:
+        return None
+    path, at = [], sink
+    while at != source:
+        path.append((before[at], at))
+        at = before[at]
+    return path
+
+
+def _find_sources(room: dict[int, dict[int, int]], sink: int) -> set[int]:
+    """Return what something may flow from to the sink."""
+    found, waiting = {sink}, [sink]
+    while waiting:
+        at = waiting.pop()
+        for other in room[at]:
+            if other not in found and room[other][at]:
+                found.add(other)
+                waiting.append(other)
+    return found
