@@ -147,8 +147,9 @@ class _Selecting:
         if line.what in (TABLE["set_item"], TABLE["scatter"]):
             return self._read_written(line, index, parts, own)
         is_small = SMALL_PART * np.prod(like.shape) <= np.prod(line.shape)
-        fits = is_small and all(map(self._fits(line.shape), line.args))
-        if not fits or not _is_elementwise(line):
+        if not is_small or not _is_elementwise(line):
+            return self._append(own)
+        if not all(map(self._fits(line.shape), line.args)):
             return self._append(own)
         args = [
             self._select(x, index, parts, own) if self._shape(x) == line.shape else x

@@ -19,6 +19,7 @@ class RollingLimits:
     least: int = 200  # lines of a whole run of short bodies, at least
     most: int = 400  # lines of a stretch without repeats, at most
     registers: int = 1600  # steps of a loop whose numbers stay in registers, at most
+    kept: int = 128  # bytes of a result of such a loop that is kept in registers, at most
     scalar: int = 500  # elements of all results of an unrolled body, at most
 
 

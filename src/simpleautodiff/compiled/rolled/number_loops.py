@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from simpleautodiff.compiled.rolled.bodies import Address, ArrayBody, Operand
 from simpleautodiff.compiled.rolled.limits import ROLLING
 
-IN_REGISTERS = 128  # bytes of a result of a step that may be kept in registers
 _OF_HEAD = [Operand(size, k > 1) for k, size in enumerate((8, 1, 1, 1, 8))]
 
 
@@ -120,7 +119,7 @@ class _Given:
         for number, (word, size) in enumerate(zip(self.words, self._sizes, strict=True)):
             is_written = number in self._written
             is_alone = isinstance(word, Address) and word == word.root and sharing[word.root] == 1
-            is_fixed = not _steps(word) and number not in told and size <= IN_REGISTERS
+            is_fixed = not _steps(word) and number not in told and size <= ROLLING.kept
             advance = _steps(word).get(self.loop, 0)
             is_kept = is_written and is_alone and is_fixed
             made.append(LoopOperand(size, is_written, advance, is_kept))

@@ -33,7 +33,6 @@ from simpleautodiff.compiled.rolled.counters import (
     select,
 )
 from simpleautodiff.compiled.rolled.limits import ROLLING
-from simpleautodiff.compiled.rolled.number_loops import IN_REGISTERS
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
     Given,
@@ -434,4 +433,4 @@ def _is_kept(function: LoopFunction, k: int) -> bool:
     """Tell whether an array that a loop carries is among its results, as it is before each step."""
     line, results = function.body.lines[k], function.body.outputs[function.carries :]
     assert line.dtype is not None
-    return math.prod(line.shape) * line.dtype.itemsize > IN_REGISTERS and k in results
+    return math.prod(line.shape) * line.dtype.itemsize > ROLLING.kept and k in results
