@@ -360,8 +360,8 @@ def test_unknown_mistakes_are_shrunk_to_the_smallest_graph():
     ("right", "wrong", "name", "says"),
     [
         ("(x, math.cos(value_of(x)))", "(x, 0.9)", "wrong_rule", "The rule of your sin is wrong"),
-        ("Node(math.sin(value_of(x))", "Node(0.5", "wrong_value", "value of your sin"),
-        ("Node(a * b,", "Node(a * b + 1,", "wrong_value", "value of your multiplication"),
+        ("record(math.sin(value_of(x))", "record(0.5", "wrong_value", "value of your sin"),
+        ("record(a * b,", "record(a * b + 1,", "wrong_value", "value of your multiplication"),
     ],
 )
 def test_an_operation_that_is_wrong_by_itself_is_named(right, wrong, name, says):

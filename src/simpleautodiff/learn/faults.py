@@ -61,7 +61,8 @@ SEED_1 = "    dot: dict[Node, float] = {root: 1}\n"
 SEED_5 = "    dot: dict[Node, Any] = {root: 1}\n"
 SEED_3 = "    bar: dict[Node, float] = {output: 1}\n"
 SEED_BACK_5 = "    bar: dict[Node, Any] = {output: 1}\n"
-BACK_ORDER = "    for node in reversed(execution_order(output)):  # children first: its sum is whole\n"
+BACK = "reversed(execution_order(output)):  # children first: its sum is whole\n"
+BACK_ORDER = f"    for node in {BACK}"
 TAPE_BACK = "reversed(output.tape[: output.index + 1])"
 
 REPR = """    def __repr__(self) -> str:
@@ -299,9 +300,9 @@ FAULTS_OF_RUNGS = (
         ("    __pow__, __neg__", IN_PLACE + "    __pow__, __neg__"),
         ("    def __neg__", IN_PLACE + "    def __neg__")),
     fault("shifted", "constants_shift",
-        ("[(arg, partial) for arg, partial in edges if isinstance(arg, Node)]", "list(zip((arg for arg, _ in edges if isinstance(arg, Node)), (partial for _, partial in edges)))"),
+        ("[(arg, d) for arg, d in edges if isinstance(arg, Node)]", "list(zip((arg for arg, _ in edges if isinstance(arg, Node)), (d for _, d in edges)))"),
         (("zip(args, partials(value, *values), own, strict=True)", "zip((arg for arg, mine in zip(args, own) if mine), partials(value, *values))"),
-         ("*((arg, d) for arg, d, mine in edges if mine)", "*edges")),
+         ("[(arg, d) for arg, d, mine in edges if mine]", "list(edges)")),
         ("((arg, d) for arg, d, mine in zip(args, self.partials, own, strict=True) if mine)", "zip((arg for arg, mine in zip(args, own) if mine), self.partials)")),
     # nodes
     fault("equal", "equal_values", (REPR, REPR + EQUAL), (REPR_8, REPR_8 + EQUAL)),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 from weakref import ref
 
 Operand: TypeAlias = "Node | float"
+Edges: TypeAlias = "Sequence[tuple[Node, float]]"  # each parent, and the partial derivative by it
 
 
 def value_of(x: Operand) -> float:
@@ -15,37 +16,42 @@ def value_of(x: Operand) -> float:
     return x.value if isinstance(x, Node) else x
 
 
+def record(value: float, operator: str, *edges: tuple[Operand, float]) -> Node:
+    """Make the node of an operation from (argument, partial) pairs; a constant is no parent."""
+    return Node(value, operator, [(arg, d) for arg, d in edges if isinstance(arg, Node)])
+
+
 def add(x: Operand, y: Operand) -> Node:
     """Add two numbers."""
-    return Node(value_of(x) + value_of(y), "add", (x, 1), (y, 1))
+    return record(value_of(x) + value_of(y), "add", (x, 1), (y, 1))
 
 
 def sub(x: Operand, y: Operand) -> Node:
     """Subtract the second number from the first."""
-    return Node(value_of(x) - value_of(y), "sub", (x, 1), (y, -1))
+    return record(value_of(x) - value_of(y), "sub", (x, 1), (y, -1))
 
 
 def mul(x: Operand, y: Operand) -> Node:
     """Multiply two numbers."""
     a, b = value_of(x), value_of(y)
-    return Node(a * b, "mul", (x, b), (y, a))
+    return record(a * b, "mul", (x, b), (y, a))
 
 
 def div(x: Operand, y: Operand) -> Node:
     """Divide the first number by the second."""
     a, b = value_of(x), value_of(y)
-    return Node(a / b, "div", (x, 1 / b), (y, -a / b**2))
+    return record(a / b, "div", (x, 1 / b), (y, -a / b**2))
 
 
 def power(x: Operand, n: float) -> Node:
     """Raise to a constant power."""
     a = value_of(x)
-    return Node(a**n, "power", (x, n * a ** (n - 1) if n else 0))
+    return record(a**n, "power", (x, n * a ** (n - 1) if n else 0))
 
 
 def neg(x: Operand) -> Node:
     """Change the sign."""
-    return Node(-value_of(x), "neg", (x, -1))
+    return record(-value_of(x), "neg", (x, -1))
 
 
 def log(x: Operand) -> Node:
@@ -53,35 +59,32 @@ def log(x: Operand) -> Node:
     a = value_of(x)
     if a <= 0:
         raise ValueError(f"log({x}): the logarithm needs a positive number")
-    return Node(math.log(a), "log", (x, 1 / a))
+    return record(math.log(a), "log", (x, 1 / a))
 
 
 def exp(x: Operand) -> Node:
     """Take the exponential."""
     v = math.exp(value_of(x))
-    return Node(v, "exp", (x, v))
+    return record(v, "exp", (x, v))
 
 
 def sin(x: Operand) -> Node:
     """Take the sine."""
-    return Node(math.sin(value_of(x)), "sin", (x, math.cos(value_of(x))))
+    return record(math.sin(value_of(x)), "sin", (x, math.cos(value_of(x))))
 
 
 def cos(x: Operand) -> Node:
     """Take the cosine."""
-    return Node(math.cos(value_of(x)), "cos", (x, -math.sin(value_of(x))))
+    return record(math.cos(value_of(x)), "cos", (x, -math.sin(value_of(x))))
 
 
 class Node:
     """A number of the computational graph that knows its parents and its living children."""
 
-    def __init__(self, value: float, operator: str = "", *edges: tuple[Operand, float]) -> None:
+    def __init__(self, value: float, operator: str = "", edges: Edges = ()) -> None:
         if not isinstance(value, (int, float)):
             raise TypeError(f"the value of a node is a number, not {value!r}")
-        self.value = value
-        self.operator = operator
-        # from each argument, with the partial derivative; a constant is no parent
-        self.edges = [(arg, partial) for arg, partial in edges if isinstance(arg, Node)]
+        self.value, self.operator, self.edges = value, operator, edges
         self._children: list[ref[Node]] = []
         for parent, _ in self.edges:  # last, so that what fails leaves no trace in its parents
             parent._children.append(ref(self))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 Operand: TypeAlias = "Node | float"
+Edges: TypeAlias = "Sequence[tuple[Node, float]]"  # each parent, and the partial derivative by it
 
 
 def value_of(x: Operand) -> float:
@@ -15,9 +16,9 @@ def value_of(x: Operand) -> float:
 
 
 def record(value: float, operator: str, *edges: tuple[Operand, float]) -> Any:
-    """Put an operation on the tape of its arguments; of constants alone it is a constant."""
-    tape = next((arg.tape for arg, _ in edges if isinstance(arg, Node)), None)
-    return value if tape is None else Node(value, tape, operator, *edges)
+    """Put an operation on the tape of its parents; of constants alone it is a constant."""
+    parents = [(arg, d) for arg, d in edges if isinstance(arg, Node)]
+    return Node(value, parents[0][0].tape, operator, parents) if parents else value
 
 
 def add(x: Operand, y: Operand) -> Any:
@@ -84,19 +85,13 @@ class Tape(list["Node"]):
 class Node:
     """A number on a tape that knows its parents; it needs no list of children."""
 
-    def __init__(
-        self, value: float, tape: Tape, operator: str = "", *edges: tuple[Operand, float]
-    ) -> None:
+    def __init__(self, value: float, tape: Tape, operator: str = "", edges: Edges = ()) -> None:
         if not isinstance(value, (int, float)):
             raise TypeError(f"the value of a node is a number, not {value!r}")
-        self.value = value
-        self.tape = tape
-        self.operator = operator
-        # from each argument, with the partial derivative; a constant is no parent
-        self.edges = [(arg, partial) for arg, partial in edges if isinstance(arg, Node)]
-        if any(parent.tape is not tape for parent, _ in self.edges):
+        if any(parent.tape is not tape for parent, _ in edges):
             raise ValueError(f"{operator}: the arguments are nodes of two tapes; use one")
-        self.index = len(tape)
+        self.value, self.operator, self.edges = value, operator, edges
+        self.tape, self.index = tape, len(tape)
         tape.append(self)
 
     def __repr__(self) -> str:

@@ -26,7 +26,7 @@ def wrap(operator: str, compute: Callable[..., Any], partials: Callable[..., Any
         values = [arg.value if mine else arg for arg, mine in zip(args, own, strict=True)]
         value = wrapped(*values)
         edges = zip(args, partials(value, *values), own, strict=True)
-        return Node(value, tape, operator, *((arg, d) for arg, d, mine in edges if mine))
+        return Node(value, tape, operator, [(arg, d) for arg, d, mine in edges if mine])
 
     return wrapped
 
@@ -55,14 +55,11 @@ class Tape(list["Node"]):
 
 
 class Node:
-    """A value on a tape that knows its parents; the value may be a node of an older tape."""
+    """A value on a tape, with an edge (parent, partial) for each argument that is a node of it."""
 
-    def __init__(self, value: Any, tape: Tape, operator: str = "", *edges: Any) -> None:
-        self.value = value
-        self.tape = tape
-        self.operator = operator
-        self.edges = edges  # from each parent, with the partial derivative
-        self.index = len(tape)
+    def __init__(self, value: Any, tape: Tape, operator: str = "", edges: Any = ()) -> None:
+        self.value, self.operator, self.edges = value, operator, edges
+        self.tape, self.index = tape, len(tape)
         tape.append(self)
 
     def __repr__(self) -> str:

@@ -32,8 +32,8 @@ class Primitive(NamedTuple):
         values = [arg.value if mine else arg for arg, mine in zip(args, own, strict=True)]
         value = self(*values)
         needed = ((arg, d) for arg, d, mine in zip(args, self.partials, own, strict=True) if mine)
-        edges = ((arg, d(value, *values) if callable(d) else d) for arg, d in needed)
-        return Node(value, tape, self, args, *edges)
+        edges = [(arg, d(value, *values) if callable(d) else d) for arg, d in needed]
+        return Node(value, tape, self, args, edges)
 
 
 def xp(a: Any) -> Any:
@@ -76,15 +76,13 @@ class Tape(list["Node"]):
 
 
 class Node:
-    """A value on a tape that knows its row of the table, its arguments, and its parents."""
+    """A value on a tape, with its row of the table, its arguments, and its (parent, partial)s."""
 
     __array_ufunc__ = None  # NumPy's arrays leave their operators to nodes
 
-    def __init__(self, value: Any, tape: Tape, row: Any = None, args: Any = (), *edges: Any):
-        self.value = value
+    def __init__(self, value: Any, tape: Tape, row: Any = None, args: Any = (), edges: Any = ()):
+        self.value, self.row, self.args, self.edges = value, row, args, edges
         self.shape = np.shape(value)
-        self.row, self.args = row, args
-        self.edges = edges  # from each parent, with the partial derivative
         self.tape, self.index = tape, len(tape)
         tape.append(self)
 
