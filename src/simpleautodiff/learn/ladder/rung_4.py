@@ -88,10 +88,11 @@ class Node:
     def __init__(self, value: float, tape: Tape, operator: str = "", edges: Edges = ()) -> None:
         if not isinstance(value, (int, float)):
             raise TypeError(f"the value of a node is a number, not {value!r}")
+        self.value, self.operator, self.edges = value, operator, edges
+        self.tape = tape
         if any(parent.tape is not tape for parent, _ in edges):
             raise ValueError(f"{operator}: the arguments are nodes of two tapes; use one")
-        self.value, self.operator, self.edges = value, operator, edges
-        self.tape, self.index = tape, len(tape)
+        self.index = len(tape)
         tape.append(self)
 
     def __repr__(self) -> str:

@@ -59,7 +59,8 @@ class Node:
 
     def __init__(self, value: Any, tape: Tape, operator: str = "", edges: Any = ()) -> None:
         self.value, self.operator, self.edges = value, operator, edges
-        self.tape, self.index = tape, len(tape)
+        self.tape = tape
+        self.index = len(tape)
         tape.append(self)
 
     def __repr__(self) -> str:
