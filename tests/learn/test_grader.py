@@ -229,7 +229,7 @@ PAIRS = [
     and BUGS[a].hint != BUGS[b].hint
     # a sweep has one order; "depth" is part of some of them
     and not {BUGS[a].hint, BUGS[b].hint} <= {*ORDER_FAULTS, "depth"}
-    # without a seed all is 0, whatever else is wrong
+    # without a seed all is 0, whatever else is wrong: see the test of it
     and "no_seed" not in (BUGS[a].hint, BUGS[b].hint)
     # what is overwritten may be overwritten again, and an old number is overwritten, too
     and {BUGS[a].hint, BUGS[b].hint} not in OVERWRITTEN
@@ -251,6 +251,23 @@ POSSIBLE = list(filter(is_possible, PAIRS))
 def test_two_faults_are_named(pair):
     report = grade(learn.bugs.load(*pair))
     assert set(report.mistakes) == {BUGS[name].hint for name in pair}
+
+
+@pytest.mark.parametrize(
+    ("seedless", "other", "shown"),
+    [
+        ("no_adjoint_seed", "sign_of_sub_3", True),  # by the forward sweep
+        ("no_adjoint_seed", "tangent_overwritten_3", True),
+        ("no_tangent_seed_2", "rsub", True),  # by the values
+        ("no_adjoint_seed", "overwritten", False),  # the sum is one of zeros
+        ("no_tangent_seed", "sign_of_sub", False),  # all there is is 0
+    ],
+)
+def test_a_fault_beside_a_missing_seed_is_named_if_any_number_shows_it(seedless, other, shown):
+    report = grade(learn.bugs.load(seedless, other))
+    hidden = set() if shown else {BUGS[other].hint}
+    assert set(report.mistakes) == {"no_seed", BUGS[other].hint} - hidden
+    assert "grade it again when it is set" in " ".join(str(report).split())
 
 
 ALIKE = {  # two faults that give the numbers of others at every graph, and those that are named

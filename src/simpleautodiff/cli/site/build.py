@@ -22,6 +22,7 @@ from simpleautodiff.program.watched_work import go_through
 
 RUNTIME = ("pyodide.js", "pyodide.asm.js", "pyodide-lock.json", "python_stdlib.zip")
 WASM = "pyodide.asm.wasm"
+PIECE = 1 << 18  # bytes that are compressed between two looks at the progress
 SITE_PACKAGES = "lib/python3.12/site-packages/"
 NOTICE = f"""\
 This folder holds software of several projects:
@@ -92,7 +93,17 @@ def _runtime(archive: Path) -> dict[str, bytes]:
     with tarfile.open(archive) as packed:
         files = {f"python/{name}": _read(packed, f"package/{name}") for name in RUNTIME}
         wasm = _read(packed, f"package/{WASM}")
-    return files | {f"python/{WASM}.packed": gzip.compress(wasm, 9, mtime=0)}
+    return files | {f"python/{WASM}.packed": _compress(wasm)}
+
+
+def _compress(content: bytes) -> bytes:
+    """Compress a file, the same way each time."""
+    packed = io.BytesIO()
+    pieces = [content[place : place + PIECE] for place in range(0, len(content), PIECE)]
+    with gzip.GzipFile(filename="", mode="wb", fileobj=packed, compresslevel=9, mtime=0) as file:
+        for piece in go_through(pieces, "compressing"):
+            file.write(piece)
+    return packed.getvalue()
 
 
 def _numpy(archive: Path) -> Iterator[tuple[str, bytes]]:
