@@ -96,6 +96,7 @@ def test_rung_0_has_the_defects_it_points_at():
         ("one_variable", "dual", ()),
         ("printing_script", "value", ("depth",)),
         ("global_tape", "node", ()),
+        ("given_tape", "tape", ()),
     ],
 )
 def test_engines_in_published_shapes_are_graded_without_adapters(name, shape, limits):
@@ -201,6 +202,14 @@ PRE_VISIT = """                topo.append(v)
         ("one_variable", [("DualNumber(x, 1)", "DualNumber(x)")], {"no_seed"}),
         ("printing_script", [("fn(v.grad)", "fn(1)")], {"no_adjoint", "depth"}),
         ("global_tape", [("adjoints[output.index] = 1", "adjoints[-1] = 1")], {"from_the_end"}),
+        ("given_tape", [("other.index, -1.0", "other.index, 1.0")], {"subtraction_sign"}),
+        ("given_tape", [("derivs[dep] += weight", "derivs[dep] = weight")], {"overwritten"}),
+        ("path_closures", [], {"exponential", "depth"}),
+        ("path_closures", [("gradient += g", "gradient = g")],
+         {"overwritten", "exponential", "depth"}),
+        ("value_class", [ORDERED, ("self.grad += other.data", "self.grad = other.data")],
+         {"overwritten_in_mul", "depth"}),
+        ("grad_function", [("in toposort(out)", "in reversed([*toposort(out)])")], {"raises"}),
     ],
 )  # fmt: skip
 def test_faults_of_engines_in_published_shapes_are_named(tmp_path, engine, changes, mistakes):
