@@ -74,8 +74,8 @@ def write_site(folder: str | Path) -> Site:
         )
         python = {
             **_runtime(pyodide),
-            "python/numpy.zip": _zip(_numpy(numpy)),
-            "python/simpleautodiff.zip": _zip(_own_files()),
+            "python/numpy.zip": _zip(_numpy(numpy), "compressing NumPy"),
+            "python/simpleautodiff.zip": _zip(_own_files(), "compressing this library"),
         }
     size = sum(map(len, python.values()))
     counted = sum(len(content) for name, content in python.items() if not name.endswith(".js"))
@@ -101,7 +101,7 @@ def _compress(content: bytes) -> bytes:
     packed = io.BytesIO()
     pieces = [content[place : place + PIECE] for place in range(0, len(content), PIECE)]
     with gzip.GzipFile(filename="", mode="wb", fileobj=packed, compresslevel=9, mtime=0) as file:
-        for piece in go_through(pieces, "compressing"):
+        for piece in go_through(pieces, "compressing Python"):
             file.write(piece)
     return packed.getvalue()
 
@@ -132,11 +132,11 @@ def _own_files() -> Iterator[tuple[str, bytes]]:
             yield str(name), file.read_bytes()
 
 
-def _zip(files: Iterable[tuple[str, bytes]]) -> bytes:
+def _zip(files: Iterable[tuple[str, bytes]], what: str) -> bytes:
     """Return an archive, the same one for the same files."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
-        for name, data in go_through(list(files), "compressing"):
+        for name, data in go_through(list(files), what):
             packed.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 9)
     return content.getvalue()
 
