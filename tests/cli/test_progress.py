@@ -193,7 +193,7 @@ def test_the_site_tells_how_much_it_compresses_and_how_many_examples_it_runs():
     assert seen == [("compressing", 2)]
     wasm = bytes(range(256)) * 4096
     seen = watch(lambda: build._compress(wasm))
-    assert seen == [("compressing Python", len(wasm) // build.PIECE)]
+    assert seen == [("compressing Python", len(wasm) // build.COMPRESSED_BYTES)]
     assert gzip.decompress(build._compress(wasm)) == wasm
     assert ("examples", len(build.read_examples())) in watch(lambda: build._page(1, 1))
 

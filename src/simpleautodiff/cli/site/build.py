@@ -22,7 +22,7 @@ from simpleautodiff.program.watched_work import go_through
 
 RUNTIME = ("pyodide.js", "pyodide.asm.js", "pyodide-lock.json", "python_stdlib.zip")
 WASM = "pyodide.asm.wasm"
-PIECE = 1 << 18  # bytes that are compressed between two looks at the progress
+COMPRESSED_BYTES = 1 << 18  # at once, between two looks at the progress
 SITE_PACKAGES = "lib/python3.12/site-packages/"
 NOTICE = f"""\
 This folder holds software of several projects:
@@ -99,7 +99,10 @@ def _runtime(archive: Path) -> dict[str, bytes]:
 def _compress(content: bytes) -> bytes:
     """Compress a file, the same way each time."""
     packed = io.BytesIO()
-    pieces = [content[place : place + PIECE] for place in range(0, len(content), PIECE)]
+    pieces = [
+        content[place : place + COMPRESSED_BYTES]
+        for place in range(0, len(content), COMPRESSED_BYTES)
+    ]
     with gzip.GzipFile(filename="", mode="wb", fileobj=packed, compresslevel=9, mtime=0) as file:
         for piece in go_through(pieces, "compressing Python"):
             file.write(piece)
