@@ -568,6 +568,19 @@ def test_no_line_wraps_on_a_terminal_and_nothing_is_lost(columns):
     assert "".join(shown.replace("─", "").split()) == "".join(piped.replace("─", "").split())
 
 
+@pytest.mark.parametrize("command_name", ["table", "explain", "graph", "exercise"])
+def test_a_pipe_is_as_wide_as_columns_says(command_name):
+    arguments = command_name, "sin(x1*x2) + exp(x1*x2)*log(x1)", "x1=2", "x2=5.125"
+    told = {"COLUMNS": "44", "NO_COLOR": "1"}
+    piped = subprocess.run(
+        command(*arguments), capture_output=True, text=True, check=True, env={**os.environ, **told}
+    ).stdout
+    assert piped == on_a_terminal(*arguments, **told).replace("\r\n", "\n")
+    without = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    free = subprocess.run(command(*arguments), capture_output=True, text=True, env=without).stdout
+    assert max(map(len, free.splitlines())) > 44
+
+
 def test_the_rows_of_a_table_that_is_too_wide_look_alike():
     problem = "log(x1)*x2", "x1=2", "x2=5", "--mode", "forward"
     shown = on_a_terminal("table", *problem, NO_COLOR="1", COLUMNS="50")

@@ -1,5 +1,6 @@
 """The progress bar: what is going on, how many rows of how many, and what is not known."""
 
+import gzip
 import inspect
 import io
 import os
@@ -76,7 +77,7 @@ def test_nothing_is_changed_by_watching():
 @pytest.mark.parametrize("format", ["text", "markdown", "latex", "html", "json"])
 def test_an_explanation_says_which_part_of_how_many_it_is_at(format, mode, total):
     shown = rendering.RecordedProblem(read_problem(*FORMULA), "x1", mode)
-    progress, lines = Progress("explaining", rendering.count_parts(shown)), []
+    progress, lines = Progress("explaining", rendering.count_parts(shown.mode)), []
 
     def follow(items, what):
         for item in progress.go_through(items, what):
@@ -105,6 +106,32 @@ def test_operations_are_counted_also_after_the_function_has_run():
 
     ad.trace(progress.watch(f), 2.0)
     assert progress.line(3.0) == "recording  10 operations  3 s"
+
+
+def test_a_recording_is_one_part_of_so_many_and_the_parts_after_it_have_shares():
+    progress, lines = Progress("table", 2), []
+
+    def f(x):
+        y = ad.sin(x) * x
+        lines.append(progress.line(1.0))
+        return y
+
+    with watch_work(progress.go_through):
+        program = ad.trace(progress.watch(f, "recording"), 2.0)
+        progress.step()
+        lines += [progress.line(2.0) for _ in go_through(program.nodes, "values")]
+    assert lines[0] == "table 1/2: recording  2 operations  1 s"
+    assert [line.split()[-3] for line in lines[1:]] == ["0%", "33%", "66%"]
+    assert all(line.startswith("table 2/2: values") for line in lines[1:])
+
+
+def test_the_words_of_one_step_have_the_share_of_what_they_need():
+    lines = []
+    with watch_progress("explaining", 5) as progress:
+        for _ in go_through(["v5"], "words"):
+            lines += [progress.line(1.0) for _ in go_through(range(4), "reverse sweep")]
+    assert [line.split()[-3] for line in lines] == ["0%", "25%", "50%", "75%"]
+    assert all(line.startswith("explaining 1/5: reverse sweep") for line in lines)
 
 
 def loop(x):
@@ -162,8 +189,12 @@ def test_the_paper_tells_how_many_figures_and_listings_it_has(tmp_path):
 
 
 def test_the_site_tells_how_much_it_compresses_and_how_many_examples_it_runs():
-    seen = watch(lambda: build._zip([("a", b"1"), ("b", b"2")]))
+    seen = watch(lambda: build._zip([("a", b"1"), ("b", b"2")], "compressing"))
     assert seen == [("compressing", 2)]
+    wasm = bytes(range(256)) * 4096
+    seen = watch(lambda: build._compress(wasm))
+    assert seen == [("compressing Python", len(wasm) // build.COMPRESSED_BYTES)]
+    assert gzip.decompress(build._compress(wasm)) == wasm
     assert ("examples", len(build.read_examples())) in watch(lambda: build._page(1, 1))
 
 

@@ -96,6 +96,7 @@ def test_rung_0_has_the_defects_it_points_at():
         ("one_variable", "dual", ()),
         ("printing_script", "value", ("depth",)),
         ("global_tape", "node", ()),
+        ("given_tape", "tape", ()),
     ],
 )
 def test_engines_in_published_shapes_are_graded_without_adapters(name, shape, limits):
@@ -201,6 +202,14 @@ PRE_VISIT = """                topo.append(v)
         ("one_variable", [("DualNumber(x, 1)", "DualNumber(x)")], {"no_seed"}),
         ("printing_script", [("fn(v.grad)", "fn(1)")], {"no_adjoint", "depth"}),
         ("global_tape", [("adjoints[output.index] = 1", "adjoints[-1] = 1")], {"from_the_end"}),
+        ("given_tape", [("other.index, -1.0", "other.index, 1.0")], {"subtraction_sign"}),
+        ("given_tape", [("derivs[dep] += weight", "derivs[dep] = weight")], {"overwritten"}),
+        ("path_closures", [], {"exponential", "depth"}),
+        ("path_closures", [("gradient += g", "gradient = g")],
+         {"overwritten", "exponential", "depth"}),
+        ("value_class", [ORDERED, ("self.grad += other.data", "self.grad = other.data")],
+         {"overwritten_in_mul", "depth"}),
+        ("grad_function", [("in toposort(out)", "in reversed([*toposort(out)])")], {"raises"}),
     ],
 )  # fmt: skip
 def test_faults_of_engines_in_published_shapes_are_named(tmp_path, engine, changes, mistakes):
@@ -229,7 +238,7 @@ PAIRS = [
     and BUGS[a].hint != BUGS[b].hint
     # a sweep has one order; "depth" is part of some of them
     and not {BUGS[a].hint, BUGS[b].hint} <= {*ORDER_FAULTS, "depth"}
-    # without a seed all is 0, whatever else is wrong
+    # without a seed all is 0, whatever else is wrong: see the test of it
     and "no_seed" not in (BUGS[a].hint, BUGS[b].hint)
     # what is overwritten may be overwritten again, and an old number is overwritten, too
     and {BUGS[a].hint, BUGS[b].hint} not in OVERWRITTEN
@@ -251,6 +260,23 @@ POSSIBLE = list(filter(is_possible, PAIRS))
 def test_two_faults_are_named(pair):
     report = grade(learn.bugs.load(*pair))
     assert set(report.mistakes) == {BUGS[name].hint for name in pair}
+
+
+@pytest.mark.parametrize(
+    ("seedless", "other", "shown"),
+    [
+        ("no_adjoint_seed", "sign_of_sub_3", True),  # by the forward sweep
+        ("no_adjoint_seed", "tangent_overwritten_3", True),
+        ("no_tangent_seed_2", "rsub", True),  # by the values
+        ("no_adjoint_seed", "overwritten", False),  # the sum is one of zeros
+        ("no_tangent_seed", "sign_of_sub", False),  # all there is is 0
+    ],
+)
+def test_a_fault_beside_a_missing_seed_is_named_if_any_number_shows_it(seedless, other, shown):
+    report = grade(learn.bugs.load(seedless, other))
+    hidden = set() if shown else {BUGS[other].hint}
+    assert set(report.mistakes) == {"no_seed", BUGS[other].hint} - hidden
+    assert "grade it again when it is set" in " ".join(str(report).split())
 
 
 ALIKE = {  # two faults that give the numbers of others at every graph, and those that are named
@@ -360,8 +386,8 @@ def test_unknown_mistakes_are_shrunk_to_the_smallest_graph():
     ("right", "wrong", "name", "says"),
     [
         ("(x, math.cos(value_of(x)))", "(x, 0.9)", "wrong_rule", "The rule of your sin is wrong"),
-        ("make_node(math.sin(value_of(x))", "make_node(0.5", "wrong_value", "value of your sin"),
-        ("make_node(a * b,", "make_node(a * b + 1,", "wrong_value", "value of your multiplication"),
+        ("record(math.sin(value_of(x))", "record(0.5", "wrong_value", "value of your sin"),
+        ("record(a * b,", "record(a * b + 1,", "wrong_value", "value of your multiplication"),
     ],
 )
 def test_an_operation_that_is_wrong_by_itself_is_named(right, wrong, name, says):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import time
@@ -26,6 +27,7 @@ def main() -> int:
     options.add_argument("--no-playground", action="store_true", help="which Node.js is needed for")
     begin = time.monotonic()
     shutil.rmtree(OUT.parent, ignore_errors=True)
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")  # or the chapter on JAX reports what is not there
     if options.parse_args().no_playground:
         (OUT / "playground").mkdir(parents=True)
         (OUT / "playground" / "index.html").write_text(LEFT_OUT, encoding="utf-8")

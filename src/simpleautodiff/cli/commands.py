@@ -48,17 +48,18 @@ def _problem(options: argparse.Namespace) -> Problem:
     return read_problem(options.formula, options.point)
 
 
-def _record(options: argparse.Namespace) -> rendering.RecordedProblem:
+def _record(options: argparse.Namespace, progress: Progress) -> rendering.RecordedProblem:
     """Record what is to be shown: the function, or its derivative of one order less."""
     problem = _problem(options)
     wrt = getattr(options, "wrt", None) or problem.names[0]
     problem.index(wrt)
     order, mode = getattr(options, "order", 1), getattr(options, "mode", None)
-    with watch_progress("recording") as progress:
-        derived = derive_problem(problem, wrt, order - 1)
-        derived = replace(derived, function=progress.watch(derived.function))
-        unfold = getattr(options, "unfold", False) or getattr(options, "format", "") == "json"
-        return rendering.RecordedProblem(derived, wrt, mode, unfold)
+    derived = derive_problem(problem, wrt, order - 1)
+    derived = replace(derived, function=progress.watch(derived.function, "recording"))
+    unfold = getattr(options, "unfold", False) or getattr(options, "format", "") == "json"
+    recorded = rendering.RecordedProblem(derived, wrt, mode, unfold)
+    progress.step()
+    return recorded
 
 
 def _write(options: argparse.Namespace, text: str) -> None:
@@ -66,23 +67,23 @@ def _write(options: argparse.Namespace, text: str) -> None:
 
 
 def _explain(options: argparse.Namespace) -> None:
-    shown = _record(options)
-    parts = rendering.count_parts(shown)
-    with watch_progress("explaining", parts) as progress:
+    parts = rendering.count_parts(options.mode)
+    with watch_progress("explaining", 1 + parts) as progress:
+        shown = _record(options, progress)
         text = rendering.explanation(shown, options.format, progress.step)
     _write(options, text)
 
 
 def _table(options: argparse.Namespace) -> None:
-    shown = _record(options)
-    with watch_progress("table"):
+    with watch_progress("table", 2) as progress:
+        shown = _record(options, progress)
         text = rendering.table(shown, options.format)
     _write(options, text)
 
 
 def _graph(options: argparse.Namespace) -> None:
-    shown = _record(options)
-    with watch_progress("drawing"):
+    with watch_progress("drawing", 2) as progress:
+        shown = _record(options, progress)
         if options.format in ("pdf", "png"):
             rendering.save_graph(shown, options.format, options.output, options.show)
             return
@@ -152,13 +153,15 @@ def _source(options: argparse.Namespace) -> None:
     problem = _problem(options)
     wrt, order, mode = options.wrt or "", options.order, options.mode
     with watch_progress("source") as progress:
-        watched = replace(problem, function=progress.watch(problem.function))
+        watched = replace(problem, function=progress.watch(problem.function, "recording"))
         text = rendering.source(watched, wrt, order, mode, options.format)
     write_output.write(text, options.output)
 
 
 def _step(options: argparse.Namespace) -> None:
-    rendering.step(_record(options))
+    with watch_progress("stepping", 2) as progress:
+        stepper = rendering.prepare_steps(_record(options, progress))
+    rendering.step(stepper)
 
 
 def _explore(options: argparse.Namespace) -> None:
@@ -168,8 +171,9 @@ def _explore(options: argparse.Namespace) -> None:
         return rendering.serve(options.port)
     problem = _problem(options)
     if options.output:
-        with watch_progress("exploring"):
-            return rendering.explore(problem, options.output)
+        with watch_progress("exploring") as progress:
+            watched = replace(problem, function=progress.watch(problem.function, "recording"))
+            return rendering.explore(watched, options.output)
     if problem.file:
         raise FormulaError(
             f"a function of a file is shown on a page of its own: "
@@ -246,7 +250,7 @@ def _cache(options: argparse.Namespace) -> None:
 
 
 def _functions(options: argparse.Namespace) -> None:
-    write_output.write(list_functions(options.word), fit=True, prose=True)
+    write_output.write(list_functions(options.word), fit=True)
 
 
 def _completion(options: argparse.Namespace) -> None:

@@ -70,14 +70,14 @@ class Progress:
         self._thread = threading.Thread(target=self._draw, daemon=True)
 
     def line(self, seconds: float) -> str:
-        """Write the bar; if the total is not known, the operations so far and the time."""
+        """Write the bar; of a recording, whose length nobody knows, the operations so far."""
         whole, part = self.whole, self.part
+        operations = self._recorded or max(len(self._tape) - self._inputs, 0)
+        count = f"  {operations:,} operations" if operations else ""
         if part is None:
-            operations = self._recorded or max(len(self._tape) - self._inputs, 0)
-            count = f"  {operations:,} operations" if operations else ""
             return f"{whole.draw()}{count}  {seconds:.0f} s"
-        place = f" {whole.done + 1}/{whole.total}" if whole.total else ""
-        return f"{whole.what}{place}: {part.draw()}  {seconds:.0f} s"
+        place = f" {whole.done + 1}/{whole.total}" if whole.total > 1 else ""
+        return f"{whole.what}{place}: {part.draw()}{'' if part.total else count}  {seconds:.0f} s"
 
     def step(self) -> None:
         """Count one more item as done."""
@@ -86,7 +86,7 @@ class Progress:
     def go_through(self, items: Sequence[T], what: str) -> Iterator[T]:
         """Return the items of one part one after the other, and show how many are done.
 
-        Of parts inside of parts the outermost is shown.
+        Of parts inside of parts the outermost that has several items is shown.
 
         Examples
         --------
@@ -98,7 +98,7 @@ class Progress:
         explaining 1/5: values  ██████████           2/4  50%  1 s
         explaining 1/5: values  ███████████████      3/4  75%  1 s
         """
-        if self.part is not None:
+        if self.part is not None or len(items) < 2:
             yield from items
             return
         part = self.part = Share(what, len(items))
@@ -109,8 +109,11 @@ class Progress:
         finally:
             self.part = None
 
-    def watch(self, f: Callable[..., T]) -> Callable[..., T]:
+    def watch(self, f: Callable[..., T], what: str = "") -> Callable[..., T]:
         """Return a function that is to be recorded, so that its operations are counted.
+
+        What a program will do is known when it has run: a recording that is a part of the work,
+        called `what`, is one of so many, and the parts after it have their shares.
 
         Examples
         --------
@@ -122,6 +125,9 @@ class Progress:
         ...     return y
         >>> slope = ad.grad(progress.watch(cube))(2.0)
         recording  2 operations  1 s
+        >>> progress = Progress("explaining", 6)
+        >>> slope = ad.grad(progress.watch(cube, "recording"))(2.0)
+        explaining 1/6: recording  2 operations  1 s
         """
 
         @wraps(f)
@@ -129,7 +135,12 @@ class Progress:
             levels = (arg.level for arg in flatten(args)[0] if isinstance(arg, Node))
             self._tape = next((level for level in levels if isinstance(level, Sized)), ())
             self._inputs, self._recorded = len(self._tape), 0
-            result = f(*args)
+            outer = self.part
+            self.part = Share(what) if what else outer
+            try:
+                result = f(*args)
+            finally:
+                self.part = outer
             self._recorded = len(self._tape) - self._inputs
             return result
 

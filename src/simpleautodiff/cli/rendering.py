@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -171,16 +170,16 @@ def _draw(figure: Any, format: str) -> str:
 
 def _draw_one(figure: Any, format: str) -> str:
     if format == "text":
-        return str(figure.text(write_output.terminal_width() if sys.stdout.isatty() else None))
+        return str(figure.text(write_output.text_width()))
     if format != "html":
         return str(getattr(figure, format)())
     svg = figure.svg()
     return f"<figure>{svg[max(svg.find('<svg'), 0) :]}</figure>"
 
 
-def count_parts(shown: RecordedProblem) -> int:
+def count_parts(mode: str | None) -> int:
     """Count the parts of an explanation: tables, graph, words."""
-    return 5 if shown.mode is None else 4
+    return 5 if mode is None else 4
 
 
 def explanation(
@@ -211,8 +210,8 @@ def _text(shown: RecordedProblem) -> str:
 
 
 def _write_table(table: Any) -> str:
-    """Write a table as text, no wider than the terminal if there is one."""
-    return write_text(table, write_output.terminal_width() if sys.stdout.isatty() else None)
+    """Write a table as text, no wider than there is room."""
+    return write_text(table, write_output.text_width())
 
 
 def _sketch(shown: RecordedProblem) -> str:
@@ -322,10 +321,15 @@ def source(problem: Problem, wrt: str, order: int, mode: str | None, format: str
     return str(write_source(differentiate(inner.function, index), *problem.values).to(format))
 
 
-def step(shown: RecordedProblem) -> None:
-    """Step through a derivative by keys."""
+def prepare_steps(shown: RecordedProblem) -> Stepper:
+    """Prepare a derivative to be stepped through."""
     mode = shown.mode or "reverse"
-    interact(Stepper(shown.trace, mode, wrt=shown.wrt if mode == "forward" else ""))
+    return Stepper(shown.trace, mode, wrt=shown.wrt if mode == "forward" else "")
+
+
+def step(stepper: Stepper) -> None:
+    """Step through a derivative by keys."""
+    interact(stepper)
 
 
 def explore(problem: Problem, output: str) -> None:

@@ -16,25 +16,29 @@ from simpleautodiff.display.notation.line_breaks import fit_lines
 BOLD, RED, PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 
 
-def write(text: str, output: str | None = None, *, fit: bool = False, prose: bool = False) -> None:
-    """Write to a file, or to standard output; `fit` breaks lines that a terminal would wrap.
-
-    What is `prose` is broken also where there is no terminal, if COLUMNS says how wide it is to be.
-    """
+def write(text: str, output: str | None = None, *, fit: bool = False) -> None:
+    """Write to a file, or to standard output; `fit` breaks lines for which there is no room."""
     text = text.rstrip("\n")
     if output and output != "-":
         _save(text, output)
         return
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    if (fit and sys.stdout.isatty()) or (prose and "COLUMNS" in os.environ):
-        text = fit_lines(text, terminal_width())
+    width = text_width()
+    if fit and width is not None:
+        text = fit_lines(text, width)
     print(text, flush=True)
 
 
 def terminal_width() -> int:
     """Return how many columns the terminal has; 80 if there is none."""
     return shutil.get_terminal_size().columns
+
+
+def text_width() -> int | None:
+    """Return how wide text may be: as the terminal, or as COLUMNS says; a pipe has no limit."""
+    limited = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    return terminal_width() if limited else None
 
 
 def _save(text: str, output: str) -> None:

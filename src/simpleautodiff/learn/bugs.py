@@ -56,7 +56,7 @@ def source(*names: str) -> str:
     Examples
     --------
     >>> from simpleautodiff import learn
-    >>> "node.parent_nodes.index(p)" in learn.bugs.source("first_place")
+    >>> "next(d for q, d in node.edges if q is p)" in learn.bugs.source("first_place")
     True
     """
     chosen = [_bug(name) for name in names]

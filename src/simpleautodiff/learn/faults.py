@@ -35,46 +35,40 @@ FORWARD_0 = """        partial_derivative: float = 0
             dparent_droot = node.parent_nodes[i].partial_derivative
             partial_derivative += dnode_dparent * dparent_droot
 """
-EDGES = "zip(node.parent_nodes, node.grad_wrt_parents, strict=True)"
-FORWARD_1 = f"""        for parent, dnode_dparent in {EDGES}:
+FORWARD_1 = """        for parent, dnode_dparent in zip(node.parent_nodes, node.grad_wrt_parents, strict=True):
             if parent in dot:
                 dot[node] += dnode_dparent * dot[parent]
 """
-FORWARD_4 = f"""        for parent, dnode_dparent in {EDGES}:
+FORWARD_2 = """        for parent, dnode_dparent in node.edges:
             if parent in dot:
-                dot[node] = dot.get(node, 0) + dnode_dparent * dot[parent]
+                dot[node] += dnode_dparent * dot[parent]
 """
-FORWARD_6 = f"""        for parent, d in {EDGES}:
-            if parent in dot:
-"""
-FORWARD_7 = """        for parent, d in node.edges:
-            if parent in dot:
-"""
-REVERSE_3 = f"""        for parent, dnode_dparent in {EDGES}:
+FORWARD_4 = FORWARD_2.replace("dot[node] +=", "dot[node] = dot.get(node, 0) +")
+FORWARD_6 = "        for parent, d in node.edges:\n            if parent in dot:\n"
+REVERSE_3 = """        for parent, dnode_dparent in node.edges:
             bar[parent] = bar.get(parent, 0) + bar[node] * dnode_dparent
 """
-REVERSE_6 = f"""        for parent, d in {EDGES}:
-            accumulate(bar,"""
-REVERSE_7 = """        for parent, d in node.edges:
-            accumulate(bar,"""
-PULL = "accumulate(bar, parent, d.pull(bar[node]) if isinstance(d, Linear) else bar[node] * d)"
-PUSH = "                accumulate(dot, node, term)\n"
-AS_SET = f"dict({EDGES}).items()"
-FIRST = """(
+REVERSE_6 = "        for parent, d in node.edges:\n            add_to(bar,"
+PUSH = "add_to(dot, node, d.push(dot[parent]) if isinstance(d, Linear) else d * dot[parent])"
+PULL = "add_to(bar, parent, d.pull(bar[node]) if isinstance(d, Linear) else bar[node] * d)"
+PLACES = "zip(node.parent_nodes, node.grad_wrt_parents, strict=True)"
+FIRST_PLACES = """(
             (p, node.grad_wrt_parents[node.parent_nodes.index(p)]) for p in node.parent_nodes
         )"""
-FIRST_EDGE = "((p, next(d for q, d in node.edges if q is p)) for p, _ in node.edges)"
+FIRST_EDGES = "((p, next(d for q, d in node.edges if q is p)) for p, _ in node.edges)"
 
 SEED_1 = "    dot: dict[Node, float] = {root: 1}\n"
 SEED_5 = "    dot: dict[Node, Any] = {root: 1}\n"
 SEED_3 = "    bar: dict[Node, float] = {output: 1}\n"
 SEED_BACK_5 = "    bar: dict[Node, Any] = {output: 1}\n"
-BACK_ORDER = "    for node in reversed(execution_order(output)):\n"
+BACK = "reversed(execution_order(output)):  # children first: its sum is whole\n"
+BACK_ORDER = f"    for node in {BACK}"
 TAPE_BACK = "reversed(output.tape[: output.index + 1])"
 
 REPR = """    def __repr__(self) -> str:
         return f"Node({self.value!r})"
 """
+REPR_8 = REPR.replace("Node({self.value!r})", "v{self.index}")
 EQUAL = """
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Node) and self.value == other.value
@@ -167,41 +161,41 @@ RECURSIVE_3 = """    ordering: list[Node] = []
     visit(start)
     return ordering
 """
-ORDER_UP = "    return depth_first(output, lambda node: node.parent_nodes)\n"
+ORDER_UP = "    return depth_first(output, lambda node: [parent for parent, _ in node.edges])\n"
 PREORDER_UP = """    ordering: dict[Node, None] = {}
     stack = [output]
     while stack:
         node = stack.pop()
         if node not in ordering:
             ordering[node] = None
-            stack.extend(reversed(node.parent_nodes))
+            stack.extend(parent for parent, _ in reversed(node.edges))
     return list(ordering)[::-1]
 """
 BREADTH_UP = """    ordering, visited = [output], {output}
     for node in ordering:
-        for parent in node.parent_nodes:
+        for parent, _ in node.edges:
             if parent not in visited:
                 visited.add(parent)
                 ordering.append(parent)
     return ordering[::-1]
 """
-RECURSE = f"""    bar: dict[Node, float] = {{output: 1}}
+RECURSE = """    bar: dict[Node, float] = {output: 1}
 
     def visit(node: Node) -> None:
-        for parent, dnode_dparent in {EDGES}:
+        for parent, dnode_dparent in node.edges:
             bar[parent] = bar.get(parent, 0) + bar[node] * dnode_dparent
-        for parent in node.parent_nodes:
+        for parent, _ in node.edges:
             visit(parent)
 
     visit(output)
     return bar
 """
-WAITING = f"""    bar: dict[Node, float] = {{output: 1}}
-    waiting: dict[Node, int] = {{}}
+WAITING = """    bar: dict[Node, float] = {output: 1}
+    waiting: dict[Node, int] = {}
     ready = [output]
     while ready:
         node = ready.pop()
-        for parent, dnode_dparent in {EDGES}:
+        for parent, dnode_dparent in node.edges:
             bar[parent] = bar.get(parent, 0) + bar[node] * dnode_dparent
             waiting[parent] = waiting.get(parent, len(parent._children)) - 1
             if waiting[parent] == 0:
@@ -295,44 +289,47 @@ FAULTS_OF_RUNGS = (
         ("lambda v, a: (-1,)", "lambda v, a: (1,)"),
         ("lambda a: -a, (-1,)", "lambda a: -a, (1,)")),
     fault("whole_division", "floor_division",
-        ("make_node(a / b,", "make_node(a // b,"), ("lambda a, b: a / b", "lambda a, b: a // b")),
+        ('(a / b, "div"', '(a // b, "div"'), ("lambda a, b: a / b", "lambda a, b: a // b")),
     fault("rsub", "reflected_sub", ("return sub(other, self)", "return sub(self, other)")),
     fault("rdiv", "reflected_div", ("return div(other, self)", "return div(self, other)")),
     fault("no_rmul", "missing_reflected",
         ("__mul__ = __rmul__ = mul", "__mul__ = mul"),
-        ('    setattr(Node, f"__r{dunder}__"', '    if dunder != "mul":\n        setattr(Node, f"__r{dunder}__"')),
+        ('    setattr(Node, f"__r{name}__"', '    if name != "mul":\n        setattr(Node, f"__r{name}__"')),
     fault("in_place", "in_place_add",
         ("    __mul__ = __rmul__", IN_PLACE + "    __mul__ = __rmul__"),
+        ("    __pow__, __neg__", IN_PLACE + "    __pow__, __neg__"),
         ("    def __neg__", IN_PLACE + "    def __neg__")),
     fault("shifted", "constants_shift",
-        (("local = tuple(arg for arg, _ in parents), tuple(partial for _, partial in parents)", "local = tuple(arg for arg, _ in parents), partials(value, *values)"),
-         ("node.grad_wrt_parents, strict=True", "node.grad_wrt_parents, strict=False")),
-        (("tuple(partial for _, partial in parents)", "tuple(partial for _, partial in edges)"),
-         ("node.grad_wrt_parents, strict=True", "node.grad_wrt_parents, strict=False"))),
+        ("[(arg, d) for arg, d in edges if isinstance(arg, Node)]", "list(zip((arg for arg, _ in edges if isinstance(arg, Node)), (d for _, d in edges)))"),
+        (("zip(args, partials(value, *values), own, strict=True)", "zip((arg for arg, mine in zip(args, own) if mine), partials(value, *values))"),
+         ("[(arg, d) for arg, d, mine in edges if mine]", "list(edges)")),
+        ("((arg, d) for arg, d, mine in zip(args, self.partials, own, strict=True) if mine)", "zip((arg for arg, mine in zip(args, own) if mine), self.partials)")),
     # nodes
-    fault("equal", "equal_values", (REPR, REPR + EQUAL)),
+    fault("equal", "equal_values", (REPR, REPR + EQUAL), (REPR_8, REPR_8 + EQUAL)),
     fault("leaking", "leak", (WEAK, "            parent._children.append(lambda self=self: self)  # type: ignore[arg-type]\n")),
     # forward sweeps
     fault("tangent_overwritten", "overwritten",
         ("partial_derivative += dnode", "partial_derivative = dnode"),
         (FORWARD_1, FORWARD_1.replace("+=", "=")),
+        (FORWARD_2, FORWARD_2.replace("+=", "=")),
         (FORWARD_4, FORWARD_4.replace("dot.get(node, 0) + ", "")),
-        (PUSH, "                dot[node] = term\n")),
+        (PUSH, PUSH.replace("add_to(dot, node, ", "dot[node] = ("))),
     fault("tangent_first_place", "first_place",
         (FORWARD_0, FORWARD_0.replace("node.grad_wrt_parents[i]", "node.grad_wrt_parents[node.parent_nodes.index(node.parent_nodes[i])]")),
-        (FORWARD_1, FORWARD_1.replace(EDGES, FIRST)),
-        (FORWARD_4, FORWARD_4.replace(EDGES, FIRST)),
-        (FORWARD_6, FORWARD_6.replace(EDGES, FIRST)),
-        (FORWARD_7, FORWARD_7.replace("node.edges", FIRST_EDGE))),
+        (FORWARD_1, FORWARD_1.replace(PLACES, FIRST_PLACES)),
+        (FORWARD_2, FORWARD_2.replace("node.edges", FIRST_EDGES)),
+        (FORWARD_4, FORWARD_4.replace("node.edges", FIRST_EDGES)),
+        (FORWARD_6, FORWARD_6.replace("node.edges", FIRST_EDGES))),
     fault("tangent_of_a_set", "parents_as_set",
         (FORWARD_0, FORWARD_0.replace("in range(len(node.parent_nodes))", "in {parent: i for i, parent in enumerate(node.parent_nodes)}.values()")),
-        (FORWARD_1, FORWARD_1.replace(EDGES, AS_SET)),
-        (FORWARD_4, FORWARD_4.replace(EDGES, AS_SET)),
-        (FORWARD_6, FORWARD_6.replace(EDGES, AS_SET)),
-        (FORWARD_7, FORWARD_7.replace("node.edges", "dict(node.edges).items()"))),
+        (FORWARD_1, FORWARD_1.replace(PLACES, f"dict({PLACES}).items()")),
+        (FORWARD_2, FORWARD_2.replace("node.edges", "dict(node.edges).items()")),
+        (FORWARD_4, FORWARD_4.replace("node.edges", "dict(node.edges).items()")),
+        (FORWARD_6, FORWARD_6.replace("node.edges", "dict(node.edges).items()"))),
     fault("tangent_forgotten", "no_adjoint",
         ("partial_derivative += dnode_dparent * dparent_droot", "partial_derivative += dnode_dparent"),
         (FORWARD_1, FORWARD_1.replace(" * dot[parent]", "")),
+        (FORWARD_2, FORWARD_2.replace(" * dot[parent]", "")),
         (FORWARD_4, FORWARD_4.replace(" * dot[parent]", "")),
         ("else d * dot[parent]", "else d")),
     fault("tangent_seed", "seed_is_value",
@@ -365,15 +362,13 @@ FAULTS_OF_RUNGS = (
     # reverse sweeps
     fault("overwritten", "overwritten",
         (REVERSE_3, REVERSE_3.replace("bar.get(parent, 0) + ", "")),
-        (PULL, PULL.replace("accumulate(bar, parent, ", "bar[parent] = (").replace("* d)", "* d)"))),
+        (PULL, PULL.replace("add_to(bar, parent, ", "bar[parent] = ("))),
     fault("first_place", "first_place",
-        (REVERSE_3, REVERSE_3.replace(EDGES, FIRST)),
-        (REVERSE_6, REVERSE_6.replace(EDGES, FIRST)),
-        (REVERSE_7, REVERSE_7.replace("node.edges", FIRST_EDGE))),
+        (REVERSE_3, REVERSE_3.replace("node.edges", FIRST_EDGES)),
+        (REVERSE_6, REVERSE_6.replace("node.edges", FIRST_EDGES))),
     fault("parents_as_set", "parents_as_set",
-        (REVERSE_3, REVERSE_3.replace(EDGES, AS_SET)),
-        (REVERSE_6, REVERSE_6.replace(EDGES, AS_SET)),
-        (REVERSE_7, REVERSE_7.replace("node.edges", "dict(node.edges).items()"))),
+        (REVERSE_3, REVERSE_3.replace("node.edges", "dict(node.edges).items()")),
+        (REVERSE_6, REVERSE_6.replace("node.edges", "dict(node.edges).items()"))),
     fault("adjoint_forgotten", "no_adjoint",
         (REVERSE_3, REVERSE_3.replace("bar[node] * ", "")),
         (PULL, PULL.replace("bar[node] * d", "d"))),

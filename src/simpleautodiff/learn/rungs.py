@@ -63,8 +63,8 @@ RUNGS = tuple(
             (
                 "operators, constants, more functions",
                 "Formulas are written as formulas. A constant has no derivative, so it is no "
-                "parent, and its partial derivative is left out with it. Reflected operators keep "
-                "the order of their operands: 2 - x is not x - 2.",
+                "parent, and its partial derivative is left out with it: an edge is both together. "
+                "Reflected operators keep the order of their operands: 2 - x is not x - 2.",
                 rung_2,
             ),
             (
@@ -85,7 +85,8 @@ RUNGS = tuple(
                 "values of any number type",
                 "A value may be a Fraction, or a node of another tape. The newest tape records, "
                 "and to it everything else is a constant; the partial derivatives are computed "
-                "with recorded operations. So grad(grad(f)) needs nothing more.",
+                "with recorded operations. One function does that for every operation, and makes "
+                "its wrapping function. So grad(grad(f)) needs nothing more.",
                 rung_5,
             ),
             (
@@ -97,15 +98,16 @@ RUNGS = tuple(
             ),
             (
                 "a table of primitives",
-                "Each operation is a row: value and partial derivatives together, written once. "
-                "Partial derivatives are computed in the sweep, from the row, for the arguments "
-                "that need them; so the exponent of a power may be a node, too.",
+                "Each operation is a row: value and partial derivatives together, written once. A "
+                "node knows its row and its arguments. Partial derivatives are computed for those "
+                "arguments alone that need them; so the exponent of a power may be a node, too.",
                 rung_7,
             ),
             (
                 "source code",
-                "A tape is a program. Run grad(f) on the nodes of an outer tape, and what that "
-                "tape recorded is the gradient, line by line, without an engine.",
+                "A tape is a program: rows and arguments, one after the other. Run grad(f) on the "
+                "nodes of an outer tape, and what that tape recorded is the gradient, line by "
+                "line, without an engine.",
                 rung_8,
             ),
             (

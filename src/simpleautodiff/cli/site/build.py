@@ -22,6 +22,7 @@ from simpleautodiff.program.watched_work import go_through
 
 RUNTIME = ("pyodide.js", "pyodide.asm.js", "pyodide-lock.json", "python_stdlib.zip")
 WASM = "pyodide.asm.wasm"
+COMPRESSED_BYTES = 1 << 18  # at once, between two looks at the progress
 SITE_PACKAGES = "lib/python3.12/site-packages/"
 NOTICE = f"""\
 This folder holds software of several projects:
@@ -73,8 +74,8 @@ def write_site(folder: str | Path) -> Site:
         )
         python = {
             **_runtime(pyodide),
-            "python/numpy.zip": _zip(_numpy(numpy)),
-            "python/simpleautodiff.zip": _zip(_own_files()),
+            "python/numpy.zip": _zip(_numpy(numpy), "compressing NumPy"),
+            "python/simpleautodiff.zip": _zip(_own_files(), "compressing this library"),
         }
     size = sum(map(len, python.values()))
     counted = sum(len(content) for name, content in python.items() if not name.endswith(".js"))
@@ -92,7 +93,20 @@ def _runtime(archive: Path) -> dict[str, bytes]:
     with tarfile.open(archive) as packed:
         files = {f"python/{name}": _read(packed, f"package/{name}") for name in RUNTIME}
         wasm = _read(packed, f"package/{WASM}")
-    return files | {f"python/{WASM}.packed": gzip.compress(wasm, 9, mtime=0)}
+    return files | {f"python/{WASM}.packed": _compress(wasm)}
+
+
+def _compress(content: bytes) -> bytes:
+    """Compress a file, the same way each time."""
+    packed = io.BytesIO()
+    pieces = [
+        content[place : place + COMPRESSED_BYTES]
+        for place in range(0, len(content), COMPRESSED_BYTES)
+    ]
+    with gzip.GzipFile(filename="", mode="wb", fileobj=packed, compresslevel=9, mtime=0) as file:
+        for piece in go_through(pieces, "compressing Python"):
+            file.write(piece)
+    return packed.getvalue()
 
 
 def _numpy(archive: Path) -> Iterator[tuple[str, bytes]]:
@@ -121,11 +135,11 @@ def _own_files() -> Iterator[tuple[str, bytes]]:
             yield str(name), file.read_bytes()
 
 
-def _zip(files: Iterable[tuple[str, bytes]]) -> bytes:
+def _zip(files: Iterable[tuple[str, bytes]], what: str) -> bytes:
     """Return an archive, the same one for the same files."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
-        for name, data in go_through(list(files), "compressing"):
+        for name, data in go_through(list(files), what):
             packed.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 9)
     return content.getvalue()
 

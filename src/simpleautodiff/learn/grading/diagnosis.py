@@ -13,6 +13,7 @@ from simpleautodiff.learn.grading.answers import answer, bounds
 from simpleautodiff.learn.grading.bank import Case, Script
 from simpleautodiff.learn.grading.known_faults import (
     ASSIGNED,
+    ASSIGNED_TERMS,
     FAULTS,
     ORDER_FAULTS,
     RULES,
@@ -186,8 +187,9 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
         named = (*faults, *way)
         return any(all(run.explained(named, style) for run in ordered) for style in styles)
 
-    of_mode = {"forward": "dual", "reverse": "stack"}
-    styles = ("search", "tape", "tape to the end", *{of_mode[run.mode] for run in failing})
+    of_mode = {"forward": ("dual",), "reverse": ("stack", "paths")}
+    modes = dict.fromkeys(run.mode for run in failing)
+    styles = ("search", "tape", "tape to the end", *(s for mode in modes for s in of_mode[mode]))
     faults = _find_candidates(failing)
     pairs = [p for p in combinations(faults, 2) if len(set(p) & set(ORDER_FAULTS)) < 2]
     found: list[tuple[str, ...]] = []
@@ -211,7 +213,8 @@ def _find_candidates(failing: Sequence[CaseRun]) -> list[str]:
     used |= {"pow"} if "div" in used else set()
 
     def is_met(fault: str) -> bool:
-        rules = ASSIGNED.get(fault) or WRONG_RULES.get(fault, ("",))[:1]
+        one = {**ASSIGNED_TERMS, **WRONG_RULES}.get(fault, ("",))
+        rules = ASSIGNED.get(fault) or one[:1]
         return rules == ("",) or not used.isdisjoint(rules)
 
     return [fault for fault in FAULTS if is_met(fault)]
@@ -243,7 +246,9 @@ def _is_plain(run: CaseRun) -> bool:
 
 def _explained_by_some_order(run: CaseRun, faults: tuple[str, ...], style: str) -> bool:
     first = len(run.case.graph.inputs)
-    depends_on_order = not {*ORDER_FAULTS, *ASSIGNED, "overwritten"}.isdisjoint(faults)
+    depends_on_order = not {*ORDER_FAULTS, *ASSIGNED, *ASSIGNED_TERMS, "overwritten"}.isdisjoint(
+        faults
+    )
     several = run.mode == "reverse" and style == "set" and depends_on_order
     turns = range(2 ** len(run.case.graph.steps)) if several else (0,)
     return any(run.explained(faults, style, turned << first) for turned in turns)

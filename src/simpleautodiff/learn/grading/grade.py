@@ -256,7 +256,8 @@ def _name_error(run: CaseRun) -> str:
         return named[run.result["error"]]
     if run.case.exposes in ("constant_output", "phantom_child"):
         return run.case.exposes
-    return "missing_reflected" if constant_first else "raises"
+    of_operand = run.result["error"] in ("TypeError", "AttributeError")
+    return "missing_reflected" if constant_first and of_operand else "raises"
 
 
 def _assign_cases(runs: list[CaseRun], findings: list[Finding]) -> list[Finding]:

@@ -95,6 +95,11 @@ ASSIGNED = {  # = for += in one operation alone, and which operations that is
         for operation in ("pow", "neg", *SINGLE_FUNCTIONS)
     },
 }
+ASSIGNED_TERMS = {  # = for += in one term of an operation: which operation, and which term
+    f"overwritten_{which}_in_{operation}": (operation, place)
+    for operation in ("add", "sub", "mul", "div")
+    for place, which in enumerate(("first", "second"))
+}
 VARIANTS = {  # the same misconception, written in another way, with other numbers
     "overwritten_by_last": "overwritten",
     "constants_shift_all": "constants_shift",
@@ -104,5 +109,6 @@ VARIANTS = {  # the same misconception, written in another way, with other numbe
     "no_adjoint_if_reached": "no_adjoint",
     "floor_division_throughout": "floor_division",
     "equal_values_added": "equal_values",
+    **{name: f"overwritten_in_{operation}" for name, (operation, _) in ASSIGNED_TERMS.items()},
 }
 FAULTS = tuple(dict.fromkeys((*FLAGS, *ASSIGNED, *VARIANTS, *WRONG_RULES)))

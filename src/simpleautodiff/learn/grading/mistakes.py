@@ -82,7 +82,8 @@ MISTAKES = _mistakes(
      "sweep, and its children read it. What is not reached has the derivative 0.", 1, "forward"),
     ("seed_is_value", "Your sweep begins with the value of the node instead of dy/dy = 1.",
      3, "reverse"),
-    ("no_seed", "Your sweep never sets its seed dy/dy = 1, so everything is 0.", 3, "reverse"),
+    ("no_seed", "Your sweep never sets its seed dy/dy = 1, so everything is 0, whatever else may "
+     "be wrong in it: grade it again when it is set.", 3, "reverse"),
     ("output_left_out", "The derivative of the output with respect to itself, dy/dy = 1, is not "
      "among your results: where the output is an input, you answer 0.", 3, "reverse"),
     ("from_the_end", "Your sweep begins at the last node that was made, not at the one it was "

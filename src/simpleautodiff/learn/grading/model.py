@@ -12,6 +12,7 @@ from typing import Any
 
 from simpleautodiff.learn.grading.known_faults import (
     ASSIGNED,
+    ASSIGNED_TERMS,
     RULES,
     SINGLE_FUNCTIONS,
     VALUE,
@@ -19,7 +20,7 @@ from simpleautodiff.learn.grading.known_faults import (
 )
 from simpleautodiff.learn.graphs import Argument, Graph
 
-STYLES = ("search", "tape", "tape to the end", "dual", "stack", "set")
+STYLES = ("search", "tape", "tape to the end", "dual", "stack", "set", "paths")
 COMPOSED, APART = "composed", "constants apart"  # ways to write operations that are no faults
 
 
@@ -59,7 +60,9 @@ class Model:
             compute, partials = self.rules[operation]
             wrong = tuple(changes.get(k, partial) for k, partial in enumerate(partials))
             self.rules[operation] = changes.get(VALUE, compute), wrong
-        self.assigned = {op for name in self.faults & ASSIGNED.keys() for op in ASSIGNED[name]}
+        whole = {op for name in self.faults & ASSIGNED.keys() for op in ASSIGNED[name]}
+        self.assigned = {(op, place) for op in whole for place in (0, 1)}
+        self.assigned |= {ASSIGNED_TERMS[name] for name in self.faults & ASSIGNED_TERMS.keys()}
         self.kept: dict[str, dict[ModelNode, float]] = {"forward": {}, "reverse": {}}
         self.made: list[ModelNode] = []
 
@@ -191,6 +194,9 @@ class Model:
         start = self.made[-1] if self.has("from_the_end") else output
         seed = start.value if self.has("seed_is_value") else 1.0
         bar[start] = 0.0 if self.has("no_seed") else seed
+        if self.style == "paths":
+            self.follow_paths(start, bar.pop(start), bar, [0])
+            return bar
         if self.has("recursion"):
             self.recurse(start, bar, [0])
             return bar
@@ -216,10 +222,22 @@ class Model:
 
     def pass_back(self, node: ModelNode, bar: dict[ModelNode, float]) -> None:
         """Pass the adjoint of a node on to its parents."""
-        for parent, partial in self.edges(node):
+        for place, (parent, partial) in enumerate(self.edges(node)):
             term = partial * bar.get(node, 0.0) if self.multiplies(node) else partial
-            assigned = self.has("overwritten") or node.operation in self.assigned
+            assigned = self.has("overwritten") or (node.operation, place) in self.assigned
             bar[parent] = term if assigned else bar.get(parent, 0.0) + term
+
+    def follow_paths(
+        self, node: ModelNode, term: float, bar: dict[ModelNode, float], calls: list[int]
+    ) -> None:
+        """Add what comes along each path: `def backward(self, g): self.grad += g; ...`."""
+        calls[0] += 1
+        if calls[0] > 5000:
+            raise RecursionError
+        bar[node] = term if self.has("overwritten") else bar.get(node, 0.0) + term
+        for parent, partial in self.edges(node):
+            passed = partial * term if self.multiplies(node) else partial
+            self.follow_paths(parent, passed, bar, calls)
 
     def recurse(self, node: ModelNode, bar: dict[ModelNode, float], calls: list[int]) -> None:
         """Pass back as soon as anything arrives: no order at all."""
@@ -299,9 +317,9 @@ def predict(
     """Return the values and the sweeps of an engine with these faults, or None if it fails.
 
     `style` is one of `STYLES`: an order found by a search, along parents in a list, from its end
-    ("stack") or in a set; the tape; or dual numbers, which compute every tangent. Among the faults
-    may be `COMPOSED` or `APART`, by which operations are written otherwise. `turned` has a bit for
-    each node whose parents are met the other way round.
+    ("stack") or in a set; the tape; dual numbers, which compute every tangent; or each path by
+    itself. Among the faults may be `COMPOSED` or `APART`, by which operations are written
+    otherwise. `turned` has a bit for each node whose parents are met the other way round.
 
     Examples
     --------

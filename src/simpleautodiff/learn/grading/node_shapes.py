@@ -154,7 +154,8 @@ class NodeEngine(LearnerEngine):
 class TapeEngine(LearnerEngine):
     """`Tape` with a method that makes inputs, `tape.variable(2)`, or that records `Variable(2)`.
 
-    The tape sweeps, or a function, or a node. A tape may be a context: `with Tape() as tape`.
+    Or a class is given the tape: `Variable(2, tape)`. The tape sweeps, or a function, or a node. A
+    tape may be a context: `with Tape() as tape`.
     """
 
     shape = "tape"
@@ -168,10 +169,14 @@ class TapeEngine(LearnerEngine):
         self.cls: type = tapes[0]
         self.tape: Any = None
         self.node_class: type | None = None
-        if first(INPUT_NAMES, self.cls) is None or not self.makes_inputs():
+        others = {name: thing for name, thing in namespace.items() if thing is not self.cls}
+        given = (c for c in classes(others, names.get("node")) if takes_tape(c))
+        self.given_tape: type | None = next(given, None)
+        if self.makes_inputs():
+            self.given_tape = None
+        elif self.given_tape is None:
             if first((*BACKWARD_NAMES, *GRADIENT_NAMES), self.cls) is None:
                 raise NoEngine
-            others = {name: thing for name, thing in namespace.items() if thing is not self.cls}
             self.node_class = choose_class(others, names.get("node"))
         self.start()
         node = self.make(0.75)
@@ -200,6 +205,9 @@ class TapeEngine(LearnerEngine):
 
     def make(self, value: Any) -> Any:
         """Make an input."""
+        if self.given_tape is not None:
+            names = [p.name for p in parameters(self.given_tape)[:2]]
+            return self.given_tape(**{n: self.tape if n == "tape" else value for n in names})
         if self.node_class is None:
             return first(INPUT_NAMES, self.tape)(value)
         node = construct(self.node_class, value)
@@ -221,6 +229,15 @@ class TapeEngine(LearnerEngine):
     def sweep(self, mode: str, node: Any) -> Any:
         """Sweep from a node."""
         return by_input(self.sweeper(SWEEP_NAMES[mode], node)(), self.inputs)
+
+
+def takes_tape(cls: type) -> bool:
+    """Tell whether a class is made of a value and a tape, in either order."""
+    try:
+        names = [p.name for p in parameters(cls) if p.kind is not p.VAR_POSITIONAL]
+    except (TypeError, ValueError):
+        return False
+    return len(names) == 2 and "tape" in names
 
 
 SWEEP_NAMES = {"reverse": (*BACKWARD_NAMES, *GRADIENT_NAMES), "forward": FORWARD_NAMES}

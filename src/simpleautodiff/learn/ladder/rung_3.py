@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 from weakref import ref
 
 Operand: TypeAlias = "Node | float"
+Edges: TypeAlias = "Sequence[tuple[Node, float]]"  # each parent, and the partial derivative by it
 
 
 def value_of(x: Operand) -> float:
@@ -15,47 +16,42 @@ def value_of(x: Operand) -> float:
     return x.value if isinstance(x, Node) else x
 
 
-def make_node(value: float, operator: str, *edges: tuple[Operand, float]) -> Node:
-    """Make the node of an operation from its value and (argument, partial derivative) pairs.
-
-    A constant is no parent: it does not depend on anything, so its edge is left out.
-    """
-    parents = [(arg, partial) for arg, partial in edges if isinstance(arg, Node)]
-    nodes, partials = tuple(arg for arg, _ in parents), tuple(partial for _, partial in parents)
-    return Node(value, nodes, operator, partials)
+def record(value: float, operator: str, *edges: tuple[Operand, float]) -> Node:
+    """Make the node of an operation from (argument, partial) pairs; a constant is no parent."""
+    return Node(value, operator, [(arg, d) for arg, d in edges if isinstance(arg, Node)])
 
 
 def add(x: Operand, y: Operand) -> Node:
     """Add two numbers."""
-    return make_node(value_of(x) + value_of(y), "add", (x, 1), (y, 1))
+    return record(value_of(x) + value_of(y), "add", (x, 1), (y, 1))
 
 
 def sub(x: Operand, y: Operand) -> Node:
     """Subtract the second number from the first."""
-    return make_node(value_of(x) - value_of(y), "sub", (x, 1), (y, -1))
+    return record(value_of(x) - value_of(y), "sub", (x, 1), (y, -1))
 
 
 def mul(x: Operand, y: Operand) -> Node:
     """Multiply two numbers."""
     a, b = value_of(x), value_of(y)
-    return make_node(a * b, "mul", (x, b), (y, a))
+    return record(a * b, "mul", (x, b), (y, a))
 
 
 def div(x: Operand, y: Operand) -> Node:
     """Divide the first number by the second."""
     a, b = value_of(x), value_of(y)
-    return make_node(a / b, "div", (x, 1 / b), (y, -a / b**2))
+    return record(a / b, "div", (x, 1 / b), (y, -a / b**2))
 
 
 def power(x: Operand, n: float) -> Node:
     """Raise to a constant power."""
     a = value_of(x)
-    return make_node(a**n, "power", (x, n * a ** (n - 1) if n else 0))
+    return record(a**n, "power", (x, n * a ** (n - 1) if n else 0))
 
 
 def neg(x: Operand) -> Node:
     """Change the sign."""
-    return make_node(-value_of(x), "neg", (x, -1))
+    return record(-value_of(x), "neg", (x, -1))
 
 
 def log(x: Operand) -> Node:
@@ -63,43 +59,34 @@ def log(x: Operand) -> Node:
     a = value_of(x)
     if a <= 0:
         raise ValueError(f"log({x}): the logarithm needs a positive number")
-    return make_node(math.log(a), "log", (x, 1 / a))
+    return record(math.log(a), "log", (x, 1 / a))
 
 
 def exp(x: Operand) -> Node:
     """Take the exponential."""
     v = math.exp(value_of(x))
-    return make_node(v, "exp", (x, v))
+    return record(v, "exp", (x, v))
 
 
 def sin(x: Operand) -> Node:
     """Take the sine."""
-    return make_node(math.sin(value_of(x)), "sin", (x, math.cos(value_of(x))))
+    return record(math.sin(value_of(x)), "sin", (x, math.cos(value_of(x))))
 
 
 def cos(x: Operand) -> Node:
     """Take the cosine."""
-    return make_node(math.cos(value_of(x)), "cos", (x, -math.sin(value_of(x))))
+    return record(math.cos(value_of(x)), "cos", (x, -math.sin(value_of(x))))
 
 
 class Node:
     """A number of the computational graph that knows its parents and its living children."""
 
-    def __init__(
-        self,
-        value: float,
-        parent_nodes: tuple[Node, ...] = (),
-        operator: str = "",
-        grad_wrt_parents: tuple[float, ...] = (),
-    ) -> None:
+    def __init__(self, value: float, operator: str = "", edges: Edges = ()) -> None:
         if not isinstance(value, (int, float)):
             raise TypeError(f"the value of a node is a number, not {value!r}")
-        self.value = value
-        self.parent_nodes = parent_nodes
-        self.operator = operator
-        self.grad_wrt_parents = grad_wrt_parents
+        self.value, self.operator, self.edges = value, operator, edges
         self._children: list[ref[Node]] = []
-        for parent in parent_nodes:  # last, so that what fails leaves no trace in its parents
+        for parent, _ in self.edges:  # last, so that what fails leaves no trace in its parents
             parent._children.append(ref(self))
 
     @property
@@ -146,31 +133,24 @@ def topological_order(root: Node) -> list[Node]:
 
 def execution_order(output: Node) -> list[Node]:
     """List the nodes that an output was computed from, each after all of its parents."""
-    return depth_first(output, lambda node: node.parent_nodes)
+    return depth_first(output, lambda node: [parent for parent, _ in node.edges])
 
 
 def forward(root: Node) -> dict[Node, float]:
-    """Return the derivative with respect to the root of each node that it reaches.
-
-    Nothing is written into nodes: a node that is absent was not reached, so its derivative is 0.
-    """
+    """Return the derivative with respect to the root of each node that it reaches; absent is 0."""
     dot: dict[Node, float] = {root: 1}
     for node in topological_order(root)[1:]:
         dot[node] = 0
-        for parent, dnode_dparent in zip(node.parent_nodes, node.grad_wrt_parents, strict=True):
+        for parent, dnode_dparent in node.edges:
             if parent in dot:
                 dot[node] += dnode_dparent * dot[parent]
     return dot
 
 
 def reverse(output: Node) -> dict[Node, float]:
-    """Return the derivative of the output with respect to each node that it depends on.
-
-    A node has its whole adjoint only when all of its children have passed theirs on: that is what
-    the order is for.
-    """
+    """Return the derivative of the output with respect to each node that it depends on."""
     bar: dict[Node, float] = {output: 1}
-    for node in reversed(execution_order(output)):
-        for parent, dnode_dparent in zip(node.parent_nodes, node.grad_wrt_parents, strict=True):
+    for node in reversed(execution_order(output)):  # children first: its sum is whole
+        for parent, dnode_dparent in node.edges:
             bar[parent] = bar.get(parent, 0) + bar[node] * dnode_dparent
     return bar

@@ -3,131 +3,74 @@
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import numpy as np
 
 levels = count(1)
+# A local derivative that is no number: how tangents go through it, and adjoints back.
+Linear = namedtuple("Linear", "push pull")
 
 
-@dataclass
-class Linear:
-    """A local derivative that is no number: how tangents go through it, and adjoints back."""
+def wrap(operator: str, compute: Callable[..., Any], partials: Callable[..., Any]) -> Any:
+    """Make the wrapping function of an operation, which records on the newest tape it is given.
 
-    push: Callable[[Any], Any]
-    pull: Callable[[Any], Any]
-
-
-def apply(operator: str, compute: Callable[..., Any], partials: Any, *args: Any) -> Any:
-    """Compute an operation, and record it on the newest tape among those of its arguments.
-
-    To that tape everything else is a constant, the nodes of older tapes too. Values are computed
-    with the operations of this file, so an older tape records how they were computed, and how the
-    partial derivatives were.
+    To that tape all else is a constant, the nodes of older tapes too. Values and partials are
+    computed by wrapping functions, so an older tape records how.
     """
-    tapes = [arg.tape for arg in args if isinstance(arg, Node)]
-    if not tapes:
-        return compute(*args)
-    tape = max(tapes, key=lambda tape: tape.level)
-    own = [isinstance(arg, Node) and arg.tape is tape for arg in args]
-    values = [arg.value if mine else arg for arg, mine in zip(args, own, strict=True)]
-    value = apply(operator, compute, partials, *values)
-    edges = zip(args, partials(value, *values), own, strict=True)
-    parents = [(arg, partial) for arg, partial, mine in edges if mine]
-    nodes, local = tuple(arg for arg, _ in parents), tuple(partial for _, partial in parents)
-    return Node(value, tape, nodes, operator, local)
+
+    def wrapped(*args: Any) -> Any:
+        tapes = [arg.tape for arg in args if isinstance(arg, Node)]
+        if not tapes:
+            return compute(*args)
+        tape = max(tapes, key=lambda tape: tape.level)
+        own = [isinstance(arg, Node) and arg.tape is tape for arg in args]
+        values = [arg.value if mine else arg for arg, mine in zip(args, own, strict=True)]
+        value = wrapped(*values)
+        edges = zip(args, partials(value, *values), own, strict=True)
+        return Node(value, tape, operator, [(arg, d) for arg, d, mine in edges if mine])
+
+    return wrapped
 
 
-def elementary(name: str) -> Callable[[Any], Any]:
-    """Return the function of this name: NumPy's for arrays, else that of `math`."""
-    return lambda a: getattr(np if isinstance(a, np.ndarray) else math, name)(a)
+def xp(a: Any) -> Any:
+    """Return the module with the functions of `a`: NumPy for arrays, else `math`."""
+    return np if isinstance(a, np.ndarray) else math
 
 
-def add(x: Any, y: Any) -> Any:
-    """Add two numbers."""
-    return apply("add", lambda a, b: a + b, lambda v, a, b: (1, 1), x, y)
-
-
-def sub(x: Any, y: Any) -> Any:
-    """Subtract the second number from the first."""
-    return apply("sub", lambda a, b: a - b, lambda v, a, b: (1, -1), x, y)
-
-
-def mul(x: Any, y: Any) -> Any:
-    """Multiply two numbers."""
-    return apply("mul", lambda a, b: a * b, lambda v, a, b: (b, a), x, y)
-
-
-def div(x: Any, y: Any) -> Any:
-    """Divide the first number by the second."""
-    return apply("div", lambda a, b: a / b, lambda v, a, b: (1 / b, -a / b**2), x, y)
+add = wrap("add", lambda a, b: a + b, lambda v, a, b: (1, 1))
+sub = wrap("sub", lambda a, b: a - b, lambda v, a, b: (1, -1))
+mul = wrap("mul", lambda a, b: a * b, lambda v, a, b: (b, a))
+div = wrap("div", lambda a, b: a / b, lambda v, a, b: (1 / b, -a / b**2))
+neg = wrap("neg", lambda a: -a, lambda v, a: (-1,))
+log = wrap("log", lambda a: xp(a).log(a), lambda v, a: (1 / a,))
+exp = wrap("exp", lambda a: xp(a).exp(a), lambda v, a: (v,))
+sin = wrap("sin", lambda a: xp(a).sin(a), lambda v, a: (cos(a),))
+cos: Any = wrap("cos", lambda a: xp(a).cos(a), lambda v, a: (-sin(a),))
+transpose: Any = wrap("transpose", np.transpose, lambda v, a: (Linear(transpose, transpose),))
+matmul = wrap("matmul", np.matmul, lambda v, a, b: (
+    Linear(lambda d: d @ b, lambda g: g @ transpose(b)),
+    Linear(lambda d: a @ d, lambda g: transpose(a) @ g),
+))  # fmt: skip
 
 
 def power(x: Any, n: float) -> Any:
     """Raise to a constant power."""
-    return apply("power", lambda a: a**n, lambda v, a: (n * a ** (n - 1) if n else 0,), x)
-
-
-def neg(x: Any) -> Any:
-    """Change the sign."""
-    return apply("neg", lambda a: -a, lambda v, a: (-1,), x)
-
-
-def log(x: Any) -> Any:
-    """Take the natural logarithm."""
-    return apply("log", elementary("log"), lambda v, a: (1 / a,), x)
-
-
-def exp(x: Any) -> Any:
-    """Take the exponential."""
-    return apply("exp", elementary("exp"), lambda v, a: (v,), x)
-
-
-def sin(x: Any) -> Any:
-    """Take the sine."""
-    return apply("sin", elementary("sin"), lambda v, a: (cos(a),), x)
-
-
-def cos(x: Any) -> Any:
-    """Take the cosine."""
-    return apply("cos", elementary("cos"), lambda v, a: (-sin(a),), x)
+    return wrap("power", lambda a: a**n, lambda v, a: (n * a ** (n - 1) if n else 0,))(x)
 
 
 def sum_to(x: Any, shape: tuple[int, ...]) -> Any:
-    """Add up until the shape is this one: what undoes broadcasting."""
+    """Add up until the shape is this one, which undoes broadcasting."""
 
     def compute(a: Any) -> Any:
         a = np.sum(a, axis=tuple(range(np.ndim(a) - len(shape))))
         return np.sum(a, axis=tuple(np.flatnonzero(np.not_equal(a.shape, shape))), keepdims=True)
 
-    linear = Linear(lambda d: sum_to(d, shape), lambda g: spread(g, shape_of(x)))
-    return apply("sum_to", compute, lambda v, a: (linear,), x)
-
-
-def spread(x: Any, shape: tuple[int, ...]) -> Any:
-    """Broadcast to a shape."""
-    linear = Linear(lambda d: spread(d, shape), lambda g: sum_to(g, shape_of(x)))
-    return apply("spread", lambda a: np.broadcast_to(a, shape), lambda v, a: (linear,), x)
-
-
-def transpose(x: Any) -> Any:
-    """Exchange rows and columns."""
-    return apply("transpose", np.transpose, lambda v, a: (Linear(transpose, transpose),), x)
-
-
-def matmul(x: Any, y: Any) -> Any:
-    """Multiply two matrices."""
-
-    def partials(v: Any, a: Any, b: Any) -> tuple[Linear, Linear]:
-        return (
-            Linear(lambda d: matmul(d, b), lambda g: matmul(g, transpose(b))),
-            Linear(lambda d: matmul(a, d), lambda g: matmul(transpose(a), g)),
-        )
-
-    return apply("matmul", np.matmul, partials, x, y)
+    linear = Linear(lambda d: sum_to(d, shape), lambda g: g * np.ones(np.shape(x)))
+    return wrap("sum_to", compute, lambda v, a: (linear,))(x)
 
 
 class Tape(list["Node"]):
@@ -136,89 +79,54 @@ class Tape(list["Node"]):
     def __init__(self) -> None:
         self.level = next(levels)
 
-    def input(self, value: Any) -> Node:
-        """Begin a graph: a node with no parents."""
-        return Node(value, self)
-
 
 class Node:
-    """A value on a tape that knows its parents; the value may be a node of an older tape."""
+    """A value on a tape, with an edge (parent, partial) for each argument that is a node of it."""
 
-    def __init__(
-        self,
-        value: Any,
-        tape: Tape,
-        parent_nodes: tuple[Node, ...] = (),
-        operator: str = "",
-        grad_wrt_parents: tuple[Any, ...] = (),
-    ) -> None:
-        self.value = value
-        self.tape = tape
-        self.parent_nodes = parent_nodes
-        self.operator = operator
-        self.grad_wrt_parents = grad_wrt_parents
-        self.index = len(tape)
+    __array_ufunc__ = None  # NumPy's arrays leave their operators to nodes
+
+    def __init__(self, value: Any, tape: Tape, operator: str = "", edges: Any = ()) -> None:
+        self.value, self.operator, self.edges = value, operator, edges
+        self.shape = np.shape(value)
+        self.tape, self.index = tape, len(tape)
         tape.append(self)
 
     def __repr__(self) -> str:
         return f"Node({self.value!r})"
 
-    __array_ufunc__ = None  # NumPy's arrays leave their operators to nodes
-    __add__ = __radd__ = add
-    __mul__ = __rmul__ = mul
-    __sub__, __truediv__, __pow__, __neg__ = sub, div, power, neg
-    __matmul__ = matmul
-
-    def __rsub__(self, other: Any) -> Any:
-        return sub(other, self)  # 2 - x is not x - 2
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return div(other, self)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return matmul(other, self)
+    __pow__, __neg__ = power, neg
 
 
-def shape_of(x: Any) -> tuple[int, ...]:
-    """Return the shape of an array, of a number (), of a node that of its value."""
-    return shape_of(x.value) if isinstance(x, Node) else np.shape(x)
+for name, f in dict(add=add, sub=sub, mul=mul, truediv=div, matmul=matmul).items():
+    setattr(Node, f"__{name}__", lambda self, other, f=f: f(self, other))
+    setattr(Node, f"__r{name}__", lambda self, other, f=f: f(other, self))  # 2 - x is not x - 2
 
 
-def accumulate(derivatives: dict[Node, Any], node: Node, term: Any) -> None:
-    """Add a term to the derivative of a node, in the shape of its value."""
-    shape = shape_of(node)
-    if shape_of(term) != shape:
-        fits = np.broadcast_shapes(shape_of(term), shape) == shape
-        term = spread(term, shape) if fits else sum_to(term, shape)
+def add_to(derivatives: dict[Node, Any], node: Node, term: Any) -> None:
+    """Add a term to the derivative of a node, in the shape of the node's value."""
+    if np.shape(term) != node.shape:
+        term = sum_to(term * np.ones(node.shape), node.shape)
     derivatives[node] = derivatives[node] + term if node in derivatives else term
 
 
 def forward(root: Node) -> dict[Node, Any]:
-    """Return the derivative with respect to the root of each node that it reaches.
-
-    Nothing is written into nodes: a node that is absent was not reached, so its derivative is 0.
-    """
+    """Return the derivative with respect to the root of each node that it reaches; absent is 0."""
     dot: dict[Node, Any] = {root: 1}
     for node in root.tape[root.index + 1 :]:
-        for parent, d in zip(node.parent_nodes, node.grad_wrt_parents, strict=True):
+        for parent, d in node.edges:
             if parent in dot:
-                term = d.push(dot[parent]) if isinstance(d, Linear) else d * dot[parent]
-                accumulate(dot, node, term)
+                add_to(dot, node, d.push(dot[parent]) if isinstance(d, Linear) else d * dot[parent])
     return dot
 
 
 def reverse(output: Node) -> dict[Node, Any]:
-    """Return the derivative of the output with respect to each node that it depends on.
-
-    A node has its whole adjoint only when all of its children have passed theirs on: on the tape
-    they stand behind it.
-    """
+    """Return the derivative of the output with respect to each node that it depends on."""
     bar: dict[Node, Any] = {output: 1}
-    for node in reversed(output.tape[: output.index + 1]):
+    for node in reversed(output.tape[: output.index + 1]):  # children first: its sum is whole
         if node not in bar:
             continue  # the output does not depend on it
-        for parent, d in zip(node.parent_nodes, node.grad_wrt_parents, strict=True):
-            accumulate(bar, parent, d.pull(bar[node]) if isinstance(d, Linear) else bar[node] * d)
+        for parent, d in node.edges:
+            add_to(bar, parent, d.pull(bar[node]) if isinstance(d, Linear) else bar[node] * d)
     return bar
 
 
@@ -227,9 +135,9 @@ def grad(f: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
 
     def gradient(*point: Any) -> tuple[Any, ...]:
         tape = Tape()
-        inputs = [tape.input(x) for x in point]
+        inputs = [Node(x, tape) for x in point]
         output = f(*inputs)
-        if shape_of(output):
+        if np.shape(output):
             raise TypeError("grad needs one number; add up the array by sum_to(y, ())")
         bar = reverse(output) if isinstance(output, Node) else {}
         return tuple(bar.get(node, 0) for node in inputs)
