@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.compiled.array.simplify import without_dead
-from simpleautodiff.compiled.array.view_accesses import View, whole
 from simpleautodiff.compiled.loops.loop_line import LoopFunction
 from simpleautodiff.compiled.recording.trace_program import (
     Guard,
@@ -33,6 +32,7 @@ from simpleautodiff.compiled.rolled.counters import (
     select,
 )
 from simpleautodiff.compiled.rolled.limits import ROLLING
+from simpleautodiff.compiled.rolled.program_builder import ProgramBuilder
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
     Given,
@@ -54,66 +54,13 @@ BOOL, INTEGER = np.dtype(np.bool_), np.dtype(np.int64)
 
 def roll_loops(recorded: RecordedProgram, precise: bool) -> RolledProgram:
     """Return a program with loops as calls of bodies."""
-    rolling = _RollingLoops(precise)
+    builder = ProgramBuilder(precise)
     recorded = without_dead(recorded)
-    inputs = [rolling.new(line.shape, line.dtype) for line in recorded.lines[: recorded.inputs]]
-    part = _Part(rolling, recorded, inputs, is_outermost=True)
+    inputs = [builder.new(line.shape, line.dtype) for line in recorded.lines[: recorded.inputs]]
+    part = _Part(builder, recorded, inputs, is_outermost=True)
     outputs = [Ref(part.number(x)) if type(x) is Ref else x for x in recorded.outputs]
-    flat = RecordedProgram(rolling.lines, recorded.inputs, recorded.guards, outputs)
-    return RolledProgram(flat, rolling.bodies, rolling.calls, {}, rolling.rows, rolling.constants)
-
-
-class _RollingLoops:
-    """The lines, bodies and calls of all programs together."""
-
-    def __init__(self, precise: bool) -> None:
-        self.precise = precise
-        self.lines: list[Line] = []
-        self.bodies: list[RecordedProgram] = []
-        self.calls: list[Any] = []
-        self.rows: dict[int, Row] = {}
-        self.constants: dict[int, Any] = {}
-        self.loops = 0
-        self.counts: dict[int, int] = {}  # the numbers of steps of loops, where they are known
-
-    def new(self, shape: tuple[int, ...], dtype: Any) -> int:
-        """Return the number of a new result."""
-        self.lines.append(Line(None, (), {}, shape, dtype))
-        return len(self.lines) - 1
-
-    def constant(self, value: Any, dtype: Any = None) -> int:
-        """Return the number of a value that is the same at every call."""
-        array = np.ascontiguousarray(value, dtype).reshape(np.shape(value))
-        number = self.new(array.shape, array.dtype)
-        self.constants[number] = array
-        return number
-
-    def row(self, of: int, loop: int, ahead: int = 0) -> int:
-        """Return the number of the current row of an array in a loop, or of one ahead of it."""
-        line = self.lines[of]
-        size = math.prod(line.shape[1:])
-        return self.part(of, ahead, line.shape[1:], {loop: size})
-
-    def part(self, of: int, first: int, shape: tuple[int, ...], each: dict[int, int]) -> int:
-        """Return the number of some rows of an array, from the row `first` on."""
-        line = self.lines[of]
-        number = self.new(shape, line.dtype)
-        self.rows[number] = Row(of, first * math.prod(line.shape[1:]), each)
-        return number
-
-    def selected(self, of: int, selected: Selected) -> View:
-        """Return the view of elements of an array that a counter selects."""
-        number = self.new(selected.shape, self.lines[of].dtype)
-        self.rows[number] = Row(of, *selected.at)
-        return View(number, selected.shape, 0, selected.strides)
-
-    def move(self, to: int, by: int) -> None:
-        """Move elements."""
-        self.calls.append(Move(False, self.view(to), self.view(by)))
-
-    def view(self, number: int) -> View:
-        """Return the view of all elements of a result."""
-        return whole(number, self.lines[number].shape)
+    flat = RecordedProgram(builder.lines, recorded.inputs, recorded.guards, outputs)
+    return RolledProgram(flat, builder.bodies, builder.calls, {}, builder.rows, builder.constants)
 
 
 class _Part:
@@ -121,19 +68,19 @@ class _Part:
 
     def __init__(
         self,
-        rolling: _RollingLoops,
+        builder: ProgramBuilder,
         program: RecordedProgram,
         inputs: list[int],
         counters: dict[int, Counter] | None = None,
         carries: int = 0,
         is_outermost: bool = False,
     ) -> None:
-        self.rolling, self.is_outermost = rolling, is_outermost
+        self.builder, self.is_outermost = builder, is_outermost
         self.counters = find_counters(program, counters or {})
         self.program, self.writes = arrange_writes(program, carries, self._select)
         if self.writes:
             self.counters = find_counters(self.program, counters or {})
-        self.cells = set(inputs[:carries])
+        self.cells = {x for x in inputs[:carries] if x not in builder.rows}  # are overwritten
         self.numbers: dict[int, int] = dict(enumerate(inputs))
         self.made: set[int] = set()  # results that bodies of this part write
         self._several: dict[int, list[int]] = {}  # the results of loops
@@ -182,11 +129,11 @@ class _Part:
         if line.what is operator.getitem and line.args[0] in self._several:
             self.numbers[number] = self._several[line.args[0]][line.args[1]]
         elif line.what is _ASTYPE and type(line.args[0]) is not Ref and not self.is_outermost:
-            self.numbers[number] = self.rolling.constant(line.args[0], line.dtype)
+            self.numbers[number] = self.builder.constant(line.args[0], line.dtype)
         elif isinstance(line.what, LoopFunction):
             self._end_body(number)
             self._several[number] = self._write_loop(line.what, line.args)
-        elif not can_compile(alone(self.program.lines, number), self.rolling.precise):
+        elif not can_compile(alone(self.program.lines, number), self.builder.precise):
             self._call_numpy(number, line)
         else:
             if len(self._waiting) >= ROLLING.long:
@@ -204,7 +151,7 @@ class _Part:
     # Elements that counters select. ---------------------------------------------------------------
 
     def _select(self, index: Any, shape: tuple[int, ...]) -> Selected | None:
-        return select(index, shape, self.counters, self.rolling.counts)
+        return select(index, shape, self.counters, self.builder.counts)
 
     def _find_selected(self) -> dict[int, Selected]:
         """Return the lines that read what a counter selects."""
@@ -220,34 +167,34 @@ class _Part:
         """Read elements where they are; copy them if they may be overwritten, or lie apart."""
         if array not in self.numbers:
             self._end_body(number)
-        rolling, whole, selected = self.rolling, self.numbers[array], self._selected[number]
-        view = rolling.selected(whole, selected)
+        builder, whole, selected = self.builder, self.numbers[array], self._selected[number]
+        view = builder.selected(whole, selected)
         self.numbers[number] = view.root
         if whole in self.cells or not selected.is_contiguous:
-            self.numbers[number] = copy = rolling.new(view.shape, rolling.lines[view.root].dtype)
-            rolling.calls.append(Move(False, rolling.view(copy), view))
+            self.numbers[number] = copy = builder.new(view.shape, builder.lines[view.root].dtype)
+            builder.calls.append(Move(False, builder.view(copy), view))
 
     def _write_in_place(self, number: int, write: Write) -> None:
         """Write to elements of a carried array."""
         self._end_body(number)
-        rolling, cell = self.rolling, self.numbers[write.target]
-        to = rolling.selected(cell, write.selected)
+        builder, cell = self.builder, self.numbers[write.target]
+        to = builder.selected(cell, write.selected)
         if type(write.value) is Ref:
-            by: Any = rolling.view(self.numbers[write.value])
+            by: Any = builder.view(self.numbers[write.value])
         else:
-            by = np.asarray(write.value, rolling.lines[cell].dtype)
-        rolling.calls.append(Move(write.adds, to, by))
+            by = np.asarray(write.value, builder.lines[cell].dtype)
+        builder.calls.append(Move(write.adds, to, by))
         self.numbers[number] = cell
 
     def _call_numpy(self, number: int, line: Line) -> None:
         if not self.is_outermost:
             raise NotRolledError(f"{line.name} is computed by NumPy")
         self._end_body(number)
-        place = self.rolling.new(line.shape, line.dtype)
+        place = self.builder.new(line.shape, line.dtype)
         of = {ref: Ref(self.numbers[ref]) for ref in places((line.args, line.kwargs))}
         args, kwargs = with_values(line.args, of), with_values(line.kwargs, of)
-        self.rolling.lines[place] = line._replace(args=args, kwargs=kwargs)
-        self.rolling.calls.append(LineCall(place, [int(ref) for ref in of.values()]))
+        self.builder.lines[place] = line._replace(args=args, kwargs=kwargs)
+        self.builder.calls.append(LineCall(place, [int(ref) for ref in of.values()]))
         self.numbers[number] = place
 
     # Bodies. --------------------------------------------------------------------------------------
@@ -277,12 +224,12 @@ class _Part:
         asked = [guard._replace(place=of[guard.place]) for guard in guards]
         body = RecordedProgram(lines, len(outside), asked, [of[n] for n in results])
         for n in results:
-            self.numbers[n] = self.rolling.new(program.lines[n].shape, program.lines[n].dtype)
+            self.numbers[n] = self.builder.new(program.lines[n].shape, program.lines[n].dtype)
         made = [self.numbers[n] for n in results]
         self.made.update(made)
-        given = [Given(self.rolling.view(self.numbers[place])) for place in outside]
-        self.rolling.calls.append(BodyCall(len(self.rolling.bodies), given, made, before))
-        self.rolling.bodies.append(body)
+        given = [Given(self.builder.view(self.numbers[place])) for place in outside]
+        self.builder.calls.append(BodyCall(len(self.builder.bodies), given, made, before))
+        self.builder.bodies.append(body)
 
     def _take_guards(self, stop: int) -> list[Guard]:
         guards = self.program.guards
@@ -298,28 +245,28 @@ class _Part:
 
     def _write_loop(self, function: LoopFunction, args: tuple[Any, ...]) -> list[int]:
         """Write a loop; return the numbers of all its results."""
-        rolling, body = self.rolling, function.body
+        builder, body = self.builder, function.body
         limit, go, *operands = args
-        loop, rolling.loops = rolling.loops, rolling.loops + 1
+        loop, builder.loops = builder.loops, builder.loops + 1
         given = [self._find(x, line.dtype) for x, line in zip(operands, body.lines, strict=False)]
-        results = [rolling.new((function.rows, *line.shape), line.dtype)
+        results = [builder.new((function.rows, *line.shape), line.dtype)
                    for line in function.results]  # fmt: skip
         is_counted = type(limit) is not Ref and type(go) is not Ref and go
         carried = [
             self._place_kept(function, k, results, int(limit), loop)
             if is_counted and _is_kept(function, k)
-            else _Carried(*[rolling.new(line.shape, line.dtype)] * 4)
+            else _Carried(*[builder.new(line.shape, line.dtype)] * 4)
             for k, line in enumerate(body.lines[: function.carries])
         ]
         for cell, first in zip(carried, given, strict=False):
-            rolling.move(cell.first, first)
+            builder.move(cell.first, first)
         end = function.carries + function.columns
-        rows = [rolling.row(x, loop) for x in given[function.carries : end]]
-        good, more = rolling.new((), BOOL), rolling.new((), BOOL)
-        count = rolling.new((), INTEGER)
+        rows = [builder.row(x, loop) for x in given[function.carries : end]]
+        good, more = builder.new((), BOOL), builder.new((), BOOL)
+        count = builder.new((), INTEGER)
         for result in results if function.exits or type(limit) is Ref else ():
-            zero = np.zeros((), rolling.lines[result].dtype)
-            rolling.calls.append(Move(False, rolling.view(result), zero))
+            zero = np.zeros((), builder.lines[result].dtype)
+            builder.calls.append(Move(False, builder.view(result), zero))
         begin = LoopBegin(
             loop,
             self._find(limit, INTEGER),
@@ -328,35 +275,35 @@ class _Part:
             results,
             function.reverse,
         )
-        at = len(rolling.calls)
-        rolling.calls.append(begin)
+        at = len(builder.calls)
+        builder.calls.append(begin)
         counters = self._find_inner_counters(function, args, loop)
         inputs = [*[cell.before for cell in carried], *rows, *given[end:]]
-        part = _Part(rolling, body, inputs, counters, function.carries)
+        part = _Part(builder, body, inputs, counters, function.carries)
         self._finish_step(function, part, carried, results, loop)
         last = [cell.last for cell in carried]
         kept = [begin.limit, good, more, count, *last, *results, *given]
         if function.exits:  # it is read after the last call of a step
             following = part.number(part.program.outputs[-1])
-            rolling.calls[at] = begin._replace(next=following)
+            builder.calls[at] = begin._replace(next=following)
             kept.append(following)
-        rolling.calls.append(LoopEnd(loop, kept))
+        builder.calls.append(LoopEnd(loop, kept))
         return [*last, *results, good, more, count]
 
     def _place_kept(
         self, function: LoopFunction, k: int, results: list[int], limit: int, loop: int
     ) -> _Carried:
         """Place a carried value where its values before each step are kept, with one row more."""
-        rolling, line = self.rolling, function.body.lines[k]
-        of, back = rolling.new((function.rows + 1, *line.shape), line.dtype), function.reverse
+        builder, line = self.builder, function.body.lines[k]
+        of, back = builder.new((function.rows + 1, *line.shape), line.dtype), function.reverse
         size = math.prod(line.shape)
         which = function.body.outputs.index(k, function.carries) - function.carries
-        rolling.rows[results[which]] = Row(of, back * size, {})
+        builder.rows[results[which]] = Row(of, back * size, {})
         return _Carried(
-            rolling.row(of, loop, ahead=int(back)),
-            rolling.row(of, loop, ahead=int(not back)),
-            rolling.part(of, limit if back else 0, line.shape, {}),
-            rolling.part(of, 0 if back else limit, line.shape, {}),
+            builder.row(of, loop, ahead=int(back)),
+            builder.row(of, loop, ahead=int(not back)),
+            builder.part(of, limit if back else 0, line.shape, {}),
+            builder.part(of, 0 if back else limit, line.shape, {}),
         )
 
     def _find_inner_counters(
@@ -366,7 +313,7 @@ class _Part:
         limit, _, *operands = args
         if type(limit) is Ref or limit < 1:
             return {}
-        self.rolling.counts[loop] = int(limit)
+        self.builder.counts[loop] = int(limit)
         found: dict[int, Counter] = {}
         for k, x in enumerate(operands):
             if k >= function.carries + function.columns:
@@ -378,7 +325,7 @@ class _Part:
         return found
 
     def _find(self, x: Any, dtype: Any) -> int:
-        return self.numbers[x] if type(x) is Ref else self.rolling.constant(x, dtype)
+        return self.numbers[x] if type(x) is Ref else self.builder.constant(x, dtype)
 
     def _finish_step(
         self,
@@ -390,29 +337,29 @@ class _Part:
     ) -> None:
         """Store the results of a step."""
         outputs = [part.number(place) for place in part.program.outputs]
-        rolling, kept = self.rolling, [cell for cell in carried if cell.is_kept]
+        builder, kept = self.builder, [cell for cell in carried if cell.is_kept]
         for made, result in zip(outputs[function.carries :], results, strict=False):
-            if any(cell.before == made and result in rolling.rows for cell in kept):
+            if any(cell.before == made and result in builder.rows for cell in kept):
                 continue  # it is there already
-            self._store(part, made, rolling.row(result, loop))
+            self._store(part, made, builder.row(result, loop))
         cells = [cell.before for cell in carried if not cell.is_kept]
         after = outputs[: function.carries]
         for k, made in enumerate(after):
             if carried[k].is_kept:
                 self._store(part, made, carried[k].after)
             elif made in cells and made != carried[k].before:  # it may be overwritten by then
-                after[k] = rolling.new(rolling.lines[made].shape, rolling.lines[made].dtype)
-                rolling.move(after[k], made)
+                after[k] = builder.new(builder.lines[made].shape, builder.lines[made].dtype)
+                builder.move(after[k], made)
         for cell, made in zip(carried, after, strict=True):
             if not cell.is_kept and made != cell.before:
-                rolling.move(cell.after, made)
+                builder.move(cell.after, made)
 
     def _store(self, part: _Part, made: int, row: int) -> None:
         """Have a result of a step computed in a row, or moved there."""
-        if made in part.made and made not in self.rolling.rows:
-            self.rolling.rows[made] = self.rolling.rows[row]
+        if made in part.made and made not in self.builder.rows:
+            self.builder.rows[made] = self.builder.rows[row]
         else:
-            self.rolling.move(row, made)
+            self.builder.move(row, made)
 
 
 class _Carried(NamedTuple):
