@@ -11,6 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.compiled.loops.integer_bounds import (
+    LARGEST,
+    are_exact_as_floats,
+    are_of_machine,
+    find_bounds,
+)
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import ENDLESS
 from simpleautodiff.compiled.loops.loop_rows import Rows, as_rows
@@ -33,7 +39,6 @@ from simpleautodiff.compiled.loops.written_variables import (
 )
 from simpleautodiff.compiled.recording.body_level import find_example
 from simpleautodiff.compiled.recording.symbols import not_recorded
-from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.errors import LostDerivativeError
 from simpleautodiff.rules.row import TABLE
@@ -42,7 +47,6 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 F = Callable[..., Any]
 Names = tuple[str, ...]
 UNBOUND = object()  # the value of a variable that does not exist yet
-LARGEST = 2**53  # integers up to which a float is exact
 RECORDING: ContextVar[PlainLoops | None] = ContextVar("RECORDING", default=None)
 
 
@@ -306,48 +310,19 @@ def _record_branches(runner: LoopRunner, f: F, carry: Any, go: Any) -> tuple[Any
 def _record_numbers(
     runner: LoopRunner, step: LoopStep, carry: Any, rows: Any = None, count: int = 0
 ) -> RecordedLoop:
-    """Record a step with its integers as such if they count; as floats if they may grow."""
+    """Record a step with its integers as a machine's if they fit, or else as floats."""
     recorded = record_step(step, carry, rows, count, runner)
     check_kinds(recorded, carry, "fc")
     whole = [k for k, x in enumerate(flatten(carry)[0]) if type(take_current(x)) is int]
-    if rows is not None:
-        _check_integers(recorded.function.body, whole)
-    if not all(_is_counted(recorded.function.body, k, whole) for k in whole):
+    bounds = find_bounds(recorded, whole, count)
+    if not are_of_machine(bounds):
+        exact = are_exact_as_floats(recorded.function.body, bounds)
         carry = map_leaves(_as_float, carry)
         recorded = record_step(step, carry, rows, count, runner)
+        if not (exact and are_of_machine(find_bounds(recorded, [], count))):
+            raise not_recorded("a loop with integers that may grow large")
     check_repeats(recorded, record_step(step, carry, rows, count, runner))
     return recorded
-
-
-def _is_counted(program: RecordedProgram, carried: int, whole: list[int]) -> bool:
-    """Tell whether a step changes a carried integer by constants at most, or sets it."""
-
-    def counts(place: Any) -> bool:
-        if type(place) is not Ref or place in whole:
-            return True
-        line = program.lines[place]
-        if line.what is None and line.dtype is not None and line.dtype.kind in "iu":
-            return True  # a number of the row
-        if line.name == "where":
-            return all(map(counts, line.args[1:]))
-        refs = [arg for arg in line.args if type(arg) is Ref]
-        return line.name in _COUNTING and len(refs) <= 1 and all(map(counts, refs))
-
-    return counts(program.outputs[carried])
-
-
-def _check_integers(program: RecordedProgram, whole: list[int]) -> None:
-    """Refuse powers and products of integers that may exceed those of a machine, as Python's do."""
-    for number, line in enumerate(program.lines):
-        if line.dtype is None or line.dtype.kind not in "iu":
-            continue
-        is_small = type(line.args[-1]) is int and line.args[-1] <= 3 if line.args else True
-        grows = line.name == "mul" and number in [program.outputs[k] for k in whole]
-        if grows or (line.name in ("pow", "power") and not is_small):
-            raise not_recorded("a loop with integers that may grow large")
-
-
-_COUNTING = {"add", "sub", "pos", "astype"}
 
 
 def _as_float(x: Any) -> Any:
