@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
-import numpy as np
-
 from simpleautodiff.compiled.loops.integer_bounds import (
     LARGEST,
     are_exact_as_floats,
@@ -37,7 +35,6 @@ from simpleautodiff.compiled.loops.written_variables import (
     protect,
     write_back,
 )
-from simpleautodiff.compiled.recording.body_level import find_example
 from simpleautodiff.compiled.recording.symbols import not_recorded
 from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.errors import LostDerivativeError
@@ -195,26 +192,40 @@ def _record(
     if loops is None or any(x is UNBOUND for x in state):
         return None
     loops.runner.estimates.check()
+    kept: list[bool] = []  # whether a variable refers to the same array, list or dict after a step
 
     def f(carry: Any, _: Any) -> Any:
+        given = GivenVariables(carry[exits:])
         number, *after = step(*carry[exits:])
+        kept[:] = given.check(after, written, kept)
+        check_apart(after, written)
         goes_on = test(*after) if number == GO_ON else False
         return ((number, *after) if exits else tuple(after)), None, goes_on
 
-    carry = (GO_ON, *state) if exits else tuple(state)
     try:
         go = test(*state)
         _check_structures(state, written)
-        _check_arrays(state, written, bool(find_example(go)))
-        made = _record_branches(loops.runner, f, carry, go)
+        check_apart(state, written)
+        carry = tuple([map_leaves(take_current, x) for x in state])
+        with hiding([x for x, is_written in zip(state, written, strict=True) if is_written]):
+            made = _record_branches(loops.runner, f, (GO_ON, *carry) if exits else carry, go)
     except LoopOfRowsError:
         raise  # the whole batch can take the steps together
     except Exception as error:  # the loop then runs as usual, or raises the error
         loops.runner.refuse(error)
         return None
-    if made is not None:
-        loops.note(step)
-    return made if made is None or exits else (GO_ON, *made)
+    if made is None:
+        return None
+    loops.note(step)
+    number, *after = made if exits else (GO_ON, *made)
+    return number, *_write_back(state, written, kept, after)
+
+
+def _write_back(state: list[Any], written: list[bool], kept: list[bool], after: Any) -> list[Any]:
+    """Write what a loop has changed in place to the arrays, lists and dicts it has changed."""
+    changed = [a and b for a, b in zip(written, kept, strict=True)]
+    pairs = zip(state, changed, after, strict=True)
+    return [write_back(x, new) if is_changed else new for x, is_changed, new in pairs]
 
 
 def _record_counted(
@@ -254,9 +265,7 @@ def _record_counted(
             raise NotAsLoop(step.__code__)
         return None
     loops.note(step)
-    changed = [a and b for a, b in zip(written, kept, strict=True)]
-    after = zip(state, changed, made, strict=True)
-    return GO_ON, *[write_back(x, new) if is_changed else new for x, is_changed, new in after]
+    return GO_ON, *_write_back(state, written, kept, made)
 
 
 def _record_rows(
@@ -340,13 +349,3 @@ def _check_structures(state: list[Any], written: list[bool], is_needed: bool = T
             raise not_recorded("a variable that is None before the first step of a loop")
         if is_written and isinstance(x, (list, dict, set) if is_needed else set):
             raise not_recorded(f"a loop that changes a {type(x).__name__} in place")
-
-
-def _check_arrays(state: list[Any], written: list[bool], goes_on: bool) -> None:
-    """Refuse an array that would change in a loop that takes no step.
-
-    If it takes one, and that shows elsewhere, the result tells.
-    """
-    for x, is_written in zip(state, written, strict=True):
-        if is_written and not goes_on and np.ndim(find_example(x)) > 0:
-            raise not_recorded("a loop without a step that would change an array in place")
