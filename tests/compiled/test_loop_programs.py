@@ -25,6 +25,7 @@ FOUND = {
     "seeds of Jacobians behind a choice": (5505, 6244),
     "a root at 0 that only some directions have": (6268,),
     "a number that Python does not divide by": (6366,),
+    "an array of constants that a row is written to": (70624,),
 }
 
 
