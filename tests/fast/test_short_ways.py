@@ -88,3 +88,12 @@ def test_finite_slopes_need_no_masks_where_another_is_infinite(monkeypatch):
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     elementwise = [slope for slope in masked if not isinstance(slope, Linear)]
     assert [np.isfinite(slope).all() for slope in elementwise] == [False]  # that of the root
+
+
+def test_a_large_factor_is_not_divided_into_blocks():
+    """2 Σ log of the diagonal of L, where L Lᵀ = A, is log det A: the slope is A⁻¹."""
+    size = 1 + int(THRESHOLDS.block**0.5)
+    a = np.cos(np.arange(size * size).reshape(size, size))
+    a = a @ a.T / size + np.eye(size)
+    slope = ad.grad(lambda a: 2 * np.sum(np.log(np.diag(np.linalg.cholesky(a)))))(a)
+    np.testing.assert_allclose(slope + slope.T, 2 * np.linalg.inv(a), rtol=1e-9, atol=1e-11)
