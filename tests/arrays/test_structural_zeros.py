@@ -251,3 +251,43 @@ def test_constants_beside_a_number_have_the_derivative_0(name, mode, tier):
         with np.errstate(all="ignore"):
             np.testing.assert_array_equal(derivative(4.0), [0.0, 0.0, slope])
             np.testing.assert_array_equal(derivative(4.0), [0.0, 0.0, slope])
+
+
+def _written_by_a_mask(x):
+    v = x.copy()
+    v[v > 0.5] = x[1]
+    return v
+
+
+CHOICES = {
+    "np.maximum": lambda x: np.maximum(x[0], x[1]),
+    "np.maximum of arrays": lambda x: np.maximum(x, x[::-1]),
+    "np.where": lambda x: np.where(x[0] > x[1], x[0], x[1]),
+    "np.where beside a number": lambda x: np.where(x > x[1], x, x[1]),
+    "np.where of all": lambda x: np.where(x[0] > 1, x, x[::-1]),
+    "np.sort": np.sort,
+    "v[v > 0.5] = x": _written_by_a_mask,
+}
+SELECTED = {  # which argument is each result of a choice, by the arguments
+    (2.0, 0.0): [[0], [0, 0], [0], [0, 1], [0, 1], [1, 0], [1, 1]],
+    (0.0, -1.0): [[0], [0, 0], [0], [0, 1], [1, 0], [1, 0], [0, 1]],
+    (-1.0, 0.0): [[1], [1, 1], [1], [1, 1], [1, 0], [0, 1], [0, 1]],
+    (0.0, 0.25): [[1], [1, 1], [1], [1, 1], [1, 0], [0, 1], [0, 1]],
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("tier", [None, "numpy", "tape"])
+@pytest.mark.parametrize("jacobian", [ad.jacfwd, ad.jacrev])
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_choice_that_differs_from_call_to_call_has_its_own_zeros(name, jacobian, tier):
+    """Each element of log(choice) depends on the argument that was chosen alone: 1 / x."""
+    derivative = jacobian(lambda x: np.log(CHOICES[name](x)))
+    derivative = ad.jit(derivative, tier=tier) if tier else derivative
+    derivative(np.array([1.0, 3.0]))
+    for x, chosen in SELECTED.items():
+        taken = np.eye(2, dtype=bool)[chosen[[*CHOICES].index(name)]]
+        with np.errstate(all="ignore"):
+            expected = np.where(taken, 1 / np.array(x), 0.0)
+            found = derivative(np.array(x))
+        np.testing.assert_array_equal(np.reshape(found, expected.shape), expected)

@@ -416,3 +416,27 @@ def test_numpy_is_asked_where_a_matrix_may_be_singular(n, kind):
         assert replay.called == is_asked
         np.testing.assert_allclose(value, matrix[-1, -1], rtol=1e-5)
         np.testing.assert_allclose(gradient[-1, -1], 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("tier", ["numpy", "tape", "optimised"])
+@pytest.mark.parametrize("derivative", [ad.grad, ad.jacfwd])
+def test_q_of_a_matrix_without_full_rank_has_no_derivative(derivative, tier):
+    """It is an error; a program that was recorded for another matrix has no errors, and gives nan.
+
+    The last column of a square Q is what the others leave, whatever the last element of R is.
+    """
+    f = lambda a: np.sum(np.linalg.qr(a)[0] ** 3) + np.sum(np.linalg.qr(a)[1] ** 2)
+    regular = NEAR[:3, :3] + np.eye(3)
+    low, last = regular.copy(), regular.copy()
+    low[:, 1], last[:, 2] = 2 * low[:, 0], last[:, 0] + last[:, 1]
+    with pytest.raises(np.linalg.LinAlgError, match="does not have full rank"):
+        ad.jit(derivative(f), tier=tier)(low)
+    for rows in (slice(0, 3), slice(0, 2)):
+        compiled = ad.jit(derivative(f), tier=tier)
+        for a in (regular, regular + 0.1, regular - 0.1):
+            expected = derivative(f)(a[:, rows])
+            np.testing.assert_allclose(compiled(a[:, rows]), expected, rtol=1e-10, atol=1e-12)
+        assert np.isnan(compiled(low[:, rows])).all()
+    compiled = ad.jit(derivative(f), tier=tier)
+    for a in (regular, regular, last):
+        np.testing.assert_allclose(compiled(a), derivative(f)(a), rtol=1e-9, atol=1e-11)

@@ -432,6 +432,86 @@ def test_an_array_that_is_changed_under_two_names():
         np.testing.assert_array_equal(jitted(np.array([x, 1.0])), [0.0, 0.0])
 
 
+def _add_under_two_names(x):
+    v = x[:3] * 1.0
+    other, total = v, x[0]
+    while total < 4.0 + x[0]:
+        v += 0.1 * x[:3]
+        total = total + 0.5 + x[1] ** 2
+    return total + np.sum(other * x[3:6])
+
+
+def _read_by_another_name(x):
+    v = x[:3] * 1.0
+    other, total = v, x[0]
+    while total < 4.0 + x[0]:
+        v += 0.1 * x[:3]
+        total = total + 0.5 + x[1] ** 2 + other[0] * x[3]
+    return total
+
+
+def _write_to_a_view(x):
+    v = x[:3] * 1.0
+    part, total = v[1:], x[0]
+    while total < 4.0 + x[0]:
+        part += 0.1 * x[1:3]
+        total = total + 0.5 + x[1] ** 2
+    return total + np.sum(v * x[3:6])
+
+
+def _exchange(x):
+    a, b = x[:3] * 0.5, x[3:6] * 1.0
+    first, total = a, x[0]
+    while total < 4.0 + x[0]:
+        a, b = b, a
+        a[1] = np.sin(b[0]) * x[3] + x[2]
+        total = total + 0.5 + x[1] ** 2
+    return total + np.sum(a) + 2 * np.sum(b) + 3 * np.sum(first)
+
+
+def _name_a_new_array(x):
+    a = x[:3] * 0.5
+    first, total = a, x[0]
+    while total < 4.0 + x[0]:
+        a = a + x[4]
+        a *= 0.5
+        total = total + 0.5 + x[1] ** 2
+    return total + np.sum(first * x[3:6]) + a[0]
+
+
+def _draw_numbers(x):
+    total, seed = x[0], 1
+    while total < 4.0 + x[0]:
+        seed = (seed * 6364136223846793005 + 1442695040888963407) % 2**62
+        total = total + 0.5 + x[1] ** 2 + x[3] * (seed / 2**62)
+    return total
+
+
+def _multiply_integers(x):
+    total, count = x[0], 10**10
+    while total < 4.0 + x[0]:
+        count = count + 1
+        total = total + 0.5 + x[1] ** 2 + x[3] * (count * count % 7)
+    return total
+
+
+UNSEEN = [
+    *(_add_under_two_names, _read_by_another_name, _write_to_a_view, _exchange),
+    *(_name_a_new_array, _draw_numbers, _multiply_integers),
+]
+
+
+@pytest.mark.parametrize("f", UNSEEN)
+def test_what_a_step_changes_unseen_is_not_lost(f):
+    """At the first points x is 0 but for what the number of steps depends on: they do not tell."""
+    first = [np.eye(8)[1] * k for k in (0.0, 0.4, 0.4, 0.6, 0.8, 1.0)]
+    later = np.random.default_rng(3).uniform(0.1, 0.5, size=(3, 8))
+    for ask in (lambda g: g, ad.grad):
+        jitted = ad.jit(ask(f))
+        for x in [*first, *later, *later]:
+            np.testing.assert_allclose(jitted(x), ask(f)(x), rtol=1e-9, atol=1e-11)
+
+
 def test_explain_says_why_a_loop_is_not_recorded():
     jitted = ad.jit(_indexed, tier="optimised")
     for x in (3.0, 5.0, 20.0):

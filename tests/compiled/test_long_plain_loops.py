@@ -540,3 +540,93 @@ def test_rows_of_a_recorded_index_are_views_in_loops():
     compiled = ad.jit(ad.grad(f))
     for x in (np.zeros(40), np.zeros(40), draw()):
         np.testing.assert_allclose(compiled(x), ad.grad(f)(x), rtol=1e-9, atol=1e-11)
+
+
+# Integers, which have no end in Python. -----------------------------------------------------------
+
+
+def multiply_counts(x):
+    total = 0.0
+    for t in range(40):
+        total = total + np.sin(x[t]) * ((t + 10**10) * (t + 10**10))
+    return total
+
+
+def take_a_remainder_of_a_power(x):
+    total = 0.0
+    for t in range(40):
+        total = total + np.sin(x[t]) * (t * t * t * t * t * t * t * t * t * t * t * t * t % 7)
+    return total
+
+
+def add_without_end(x):
+    total, a, b = 0.0, 1, 1
+    for t in range(120):
+        a, b = b, a + b
+        total = total + np.sin(x[t % 40]) * (a % 7)
+    return total
+
+
+def count_beyond_a_machine(x):
+    total, count = 0.0, 2**62
+    for t in range(80):
+        count = count + 2**57
+        total = total + np.sin(x[t % 40]) * count
+    return total
+
+
+def draw_numbers(x):
+    """By a congruence, whose products are below 2 ** 62."""
+    total, seed = 0.0, 12345
+    for t in range(40):
+        seed = (seed * 1103515245 + 12345) % 2147483648
+        total = total + np.sin(x[t] * (seed / 2147483648))
+    return total
+
+
+def draw_numbers_beyond_a_machine(x):
+    total, seed = 0.0, 12345
+    for t in range(40):
+        seed = (seed * 6364136223846793005 + 1442695040888963407) % 2**62
+        total = total + np.sin(x[t] * (seed / 2**62))
+    return total
+
+
+def divide_by_factorials(x):
+    total, factorial = 0.0, 1
+    for t in range(1, 80):
+        factorial = factorial * t
+        total = total + x[t % 40] ** 2 / factorial
+    return total
+
+
+def change_signs(x):
+    total, sign = 0.0, 1
+    for t in range(80):
+        sign = -sign
+        total = total + x[t % 40] ** 2 * sign
+    return total
+
+
+OF_A_MACHINE = [draw_numbers, divide_by_factorials, change_signs]
+WITHOUT_END = [
+    *(multiply_counts, take_a_remainder_of_a_power, add_without_end, count_beyond_a_machine),
+    draw_numbers_beyond_a_machine,
+]
+
+
+@pytest.mark.parametrize("f", [*OF_A_MACHINE, *WITHOUT_END])
+def test_integers_are_pythons(f):
+    """The first calls, at 0, do not tell."""
+    for ask in (lambda g: g, ad.grad):
+        compiled = ad.jit(ask(f))
+        for x in (np.zeros(40), np.zeros(40), np.zeros(40), draw(), draw()[::-1]):
+            np.testing.assert_allclose(compiled(x), ask(f)(x), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("f", OF_A_MACHINE)
+def test_integers_that_fit_do_not_prevent_a_loop(f):
+    compiled = ad.jit(ad.grad(f))
+    for _ in range(3):
+        compiled(draw())
+    assert "recorded by one step each" in str(compiled.explain())

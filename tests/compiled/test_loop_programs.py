@@ -22,6 +22,10 @@ FOUND = {
     "seeds of Jacobians": (181,),
     "a state that a step writes to": (356, 366),
     "a node of outside that a step writes": (5, 14, 59, 221, 357, 376),
+    "seeds of Jacobians behind a choice": (5505, 6244),
+    "a root at 0 that only some directions have": (6268,),
+    "a number that Python does not divide by": (6366,),
+    "an array of constants that a row is written to": (70624,),
 }
 
 

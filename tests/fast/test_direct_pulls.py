@@ -52,6 +52,7 @@ PROGRAMS = {
     "columns": (lambda x: np.concatenate([x, x[:, :1] * 3], axis=1) * 2, M),
     "reshaped": (lambda x: (x * x).reshape(2, 6) * np.reshape(x, (2, 6))[::-1], M),
     "transposed": (lambda x: (x * x).T @ x, M),
+    "transposed by its axes": (lambda x: np.transpose(x * x, (1, 0)) @ x, M),
     "axes in another order": (
         lambda x: np.transpose((x * x).reshape(3, 2, 2), (1, 2, 0)) * 2,
         M,

@@ -6,7 +6,8 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.core.sweep import fit
-from simpleautodiff.fast.faster_values import _add_at, fit_quickly, is_basic
+from simpleautodiff.fast.faster_values import FASTER, _add_at, fit_quickly, is_basic
+from simpleautodiff.fast.thresholds import THRESHOLDS
 
 SLOPES = {  # function and its derivative, by mpmath
     "sigmoid": (ad.sigmoid, lambda x: 1 / (1 + mpmath.exp(-x))),
@@ -117,3 +118,11 @@ def test_nothing_is_rolled(shape, shift, axis):
     value, pullback = ad.vjp(lambda x: np.roll(x * 2.0, shift, axis), x)
     np.testing.assert_array_equal(value, 2 * x)
     np.testing.assert_array_equal(pullback(np.ones(shape))[0], np.full(shape, 2.0))
+
+
+def test_equal_infinities_have_the_logarithm_of_their_sum():
+    """log(exp(a) + exp(a)) = a + log 2, which is a where a is infinite; so it is among others."""
+    a = np.full(2 * THRESHOLDS.many, -np.inf)
+    a[1::3], a[2::3] = np.inf, 1.5
+    found = FASTER["logaddexp"](np.logaddexp)(a, a.copy())
+    np.testing.assert_allclose(found, a + np.log(2.0), rtol=1e-15)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.special
 
+import simpleautodiff as ad
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.rules import TABLE
@@ -96,3 +97,16 @@ def test_an_error_of_1e_9_shows():
 def test_zeta_left_of_zero_is_scipys_on_poles_and_between(s, q):
     found, expected = zeta_value(s, q), scipy.special.zeta(s, q)
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("x", [0.5, np.array([0.5, -0.25])])
+@pytest.mark.parametrize(("a", "b"), [(-1, -1), (-1, -2), (-1, -5), (-2, -2), (-2, -3)])
+def test_a_hypergeometric_series_that_ends_before_its_pole(a, b, x):
+    """It is 1 + a x/b, or 1 + a x/b + a (a + 1) x²/(2 b (b + 1)), a polynomial."""
+    a, b = float(a), float(b)
+    second = a * (a + 1) / (b * (b + 1)) if a < -1 else 0.0
+    f = lambda x: np.sum(scipy.special.hyp1f1(a, b, x))
+    slope = ad.grad(f)
+    np.testing.assert_allclose(slope(x), a / b + second * x, rtol=1e-15)
+    again = ad.grad(lambda x: np.sum(slope(x)))(x)
+    np.testing.assert_allclose(again, np.full(np.shape(x), second), rtol=1e-15)

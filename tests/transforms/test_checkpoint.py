@@ -1,5 +1,6 @@
 """checkpoint: the same derivatives, less memory, more evaluations."""
 
+import math
 import tracemalloc
 
 import numpy as np
@@ -100,6 +101,21 @@ def test_structural_zeros_pass_through_checkpoints():
     assert grad(lambda x: f(x, ad.sqrt(x)))(0.0) == 1.0
 
 
+@pytest.mark.filterwarnings("ignore::simpleautodiff.errors.DomainWarning")
+@pytest.mark.parametrize("policy", [None, ad.checkpoint_policies.dots_saveable])
+@pytest.mark.parametrize(
+    ("f", "x", "value", "slope"),
+    [
+        (lambda x: 1 / x, 0.0, math.inf, -math.inf),
+        (lambda x: (x + 1e200) ** 2.0, 0.0, math.inf, 2e200),
+        (lambda x: x**0.5, -1.0, math.nan, math.nan),
+    ],
+)
+def test_numbers_that_python_refuses_have_the_values_of_nodes(f, x, value, slope, policy):
+    found = ad.value_and_grad(checkpoint(f, policy=policy))(x)
+    np.testing.assert_array_equal(found, (value, slope))
+
+
 def test_a_checkpointed_closure_over_a_node():
     assert grad(lambda w: ad.checkpoint(lambda x: x * w)(w * 2))(2.0) == 8.0
     flag = grad(lambda x: ad.checkpoint(lambda t: (t * t, True))(x)[0])
@@ -156,14 +172,15 @@ def write_a_view(v):
     return v * 2.0
 
 
+@pytest.mark.parametrize("policy", [None, ad.checkpoint_policies.dots_saveable])
 @pytest.mark.parametrize("write", [write_to_its_argument, write_a_view])
-def test_functions_that_write_to_their_arguments(write):
+def test_functions_that_write_to_their_arguments(write, policy):
     def f(x, of):
         v = np.sin(x)
         return np.sum(of(v) ** 2) + np.sum(v**3)  # which sees what was written
 
     x = np.array([1.1, 0.7, 1.3])
-    saved, plain = (lambda x, of=of: f(x, of) for of in (checkpoint(write), write))
+    saved, plain = (lambda x, of=of: f(x, of) for of in (checkpoint(write, policy=policy), write))
     for derivative in (ad.value_and_grad, ad.hessian, lambda f: ad.jacfwd(ad.grad(f))):
         for one, other in zip(derivative(saved)(x), derivative(plain)(x), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-14)

@@ -22,3 +22,15 @@ def test_an_error_that_a_function_catches_is_one_of_its_examples(name):
 def test_an_error_that_is_not_caught_is_numpys():
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
         ad.vmap(np.linalg.cholesky)(np.stack([GOOD, -GOOD]))
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_polynomials_with_fewer_roots_are_refused_in_a_batch(last):
+    find = np.polynomial.polynomial.polyroots if last else np.roots
+    for rows in ([[1.0, 0.0, -1.0], [0.0, 1.0, -2.0]], [[0.0, 0.0, 0.0]] * 2):
+        batch = np.array(rows)[:, ::-1] if last else np.array(rows)
+        with pytest.raises(np.linalg.LinAlgError, match="leave such coefficients out before vmap"):
+            ad.vmap(ad.jacrev(find))(batch)
+    whole = np.array([[2.0, 0.0, -2.0], [1.0, -3.0, 2.0]])  # ±1; 1, 2
+    found = ad.vmap(find)(whole[:, ::-1] if last else whole)
+    np.testing.assert_allclose(np.sort(found), [[-1.0, 1.0], [1.0, 2.0]], rtol=1e-14)

@@ -5,11 +5,14 @@ import ast
 import multiprocessing
 import os
 import random
+import re
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from covering import ROOMS, Covering
 from mutations import Mutant, find_mutants, mutate
@@ -35,15 +38,30 @@ def list_mutants(package: str) -> list[Mutant]:
     ]
 
 
-def read_explained() -> dict[str, set[str]]:
-    """Give, for each module, the mutants that compute the same, which no test can notice."""
-    if not EXPLAINED.exists():
-        return {}
-    entries = tomllib.loads(EXPLAINED.read_text()).get("mutant", [])
-    explained: dict[str, set[str]] = {}
-    for entry in entries:
-        explained.setdefault(entry["module"], set()).update(entry["changes"])
-    return explained
+class Explained:
+    """The mutants that compute the same, which no test can notice: by title, or by a pattern."""
+
+    def __init__(self, entries: Sequence[dict[str, Any]]) -> None:
+        self.titles = {(entry["module"], title) for entry in entries for title in entry["changes"]}
+        self.patterns = [
+            (entry["module"], re.compile(entry["pattern"]))
+            for entry in entries
+            if "pattern" in entry
+        ]
+
+    def explains(self, mutant: Mutant) -> bool:
+        """Tell whether a mutant is known to compute the same."""
+        module = _module(mutant)
+        return (module, mutant.title) in self.titles or any(
+            fnmatch(module, where) and pattern.fullmatch(mutant.title)
+            for where, pattern in self.patterns
+        )
+
+
+def read_explained() -> Explained:
+    """Give the mutants that compute the same."""
+    entries = tomllib.loads(EXPLAINED.read_text()).get("mutant", []) if EXPLAINED.exists() else []
+    return Explained([{"changes": (), **entry} for entry in entries])
 
 
 @dataclass
@@ -225,8 +243,7 @@ def main() -> int:
         wanted = [
             mutant
             for mutant in mutants
-            if options.only in _line(mutant)
-            and mutant.title not in explained.get(_module(mutant), ())
+            if options.only in _line(mutant) and not explained.explains(mutant)
         ]
         if options.sample is not None and options.sample < len(wanted):
             wanted = random.Random(options.seed).sample(wanted, options.sample)

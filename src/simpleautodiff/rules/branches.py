@@ -68,8 +68,9 @@ class Masked(PartialAdjoint):
             return self._move(derivative.push if forward else derivative.pull)
         if derivative is ZERO or isinstance(derivative, Linear):
             carried = carry(derivative, self.array)
-            both = type(carried) is Masked and carried.mask.shape == self.mask.shape
-            if not both:
+            if type(carried) is not Masked:
+                return carried
+            if type(derivative) is not Slopes and carried.mask.shape != self.mask.shape:
                 return carried
             return Masked(_take(self.mask, carried.array, 0), carried.mask & self.mask)
         if type(derivative) is int and derivative == 1:

@@ -20,6 +20,7 @@ from simpleautodiff.transforms.checkpoint_policies import CheckpointPolicies, Po
 from simpleautodiff.transforms.grad import push_inside
 from simpleautodiff.transforms.kinks import KinkTape
 from simpleautodiff.transforms.recorded_call import RecordedCall
+from simpleautodiff.values.functions import is_complex
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 
@@ -89,7 +90,11 @@ def as_one_node(
             if not _is_of_write(error):
                 raise
             return f(*args, **kwargs)
+        except (ZeroDivisionError, OverflowError):  # of Python's numbers: nodes have inf there
+            return f(*args, **kwargs)
         results, rebuild_results = flatten(map_leaves(take_current, result))
+        if any(map(is_complex, results)) and not any(map(is_complex, values)):
+            return f(*args, **kwargs)  # -1.0 ** 0.5 is complex, and nan of a node
         whole = not any(_is_recorded_from(x, level) for x in results)
         if not whole or any(map(_is_written, protected)) or (saved and not saved.is_whole):
             return f(*args, **kwargs)  # it uses nodes that are not arguments: record every step

@@ -132,7 +132,13 @@ class SavedCall:
 
     def __init__(self, f: Callable[..., Any], values: tuple[Any, ...], policy: Policy) -> None:
         tape = _NamedTape()
-        self.recorded = RecordedCall(f, Selection(values), tape=tape)
+        self.given: tuple[Any, ...] = ()  # the arguments, to which the function may write
+
+        def call(*args: Any) -> Any:
+            self.given = args
+            return f(*args)
+
+        self.recorded = RecordedCall(call, Selection(values), tape=tape)
         self.result = map_leaves(self._value, self.recorded.result)
         self.left_out: set[int] = set()
         self.saved: list[SavedValue] = []
@@ -148,8 +154,9 @@ class SavedCall:
 
     @property
     def is_whole(self) -> bool:
-        """Whether this one tape has all of its derivatives."""
-        return self.recorded.turned is None
+        """Whether this one tape has all of its derivatives, and the arguments are as they were."""
+        pairs = zip(self.given, self.recorded.inputs, strict=True)
+        return self.recorded.turned is None and all([take_current(x) is node for x, node in pairs])
 
     def _value(self, leaf: Any) -> Any:
         return leaf.value if self.recorded.has_recorded(leaf) else leaf

@@ -166,19 +166,17 @@ def _sweep_units(units: Any, of: Any, sweep: F, whole: bool) -> list[Any]:
 
     The zeros of their seeds are structural. That matters if some slope is infinite, and only then
     is it worth its time: 0 × inf is nan, so a result without a nan is right. If the sweeps are
-    differentiated in turn, nothing is known of the slopes that are met then.
+    recorded or differentiated in turn, nothing is known of the slopes that are met then.
     """
     level, zeros = BatchLevel(len(units)), mark_structural_zeros(units, of)
-    masks = zeros is units
+    used_again = zeros is not units or to_plain(of) is not getattr(of, "value", of)
     with level:
         seed = Batch(zeros, level)
-        if whole or (masks and to_plain(of) is not getattr(of, "value", of)):
-            swept = sweep(Masked(seed, Batch(units != 0, level)))
-        else:
+        if not (whole or used_again):
             with np.errstate(invalid="ignore"):
                 swept = sweep(seed)
-            if masks and any(map(_has_nan, swept)):
-                swept = sweep(Masked(seed, Batch(units != 0, level)))
+        if whole or used_again or any(map(_has_nan, swept)):
+            swept = sweep(Masked(seed, Batch(units != 0, level)))
     return [unbatch(column, 0, level) for column in swept]
 
 

@@ -174,7 +174,7 @@ class SteppedLoop:
 
         def run(state: Any, xs: Any, *args: Any) -> tuple[Any, Any]:
             nonlocal count
-            count, state, ys = self._run(_make_writable(state), xs, *args)
+            count, state, ys = self._run(_make_writable(state, xs, args), xs, *args)
             return map_leaves(take_current, state), ys
 
         def make_rule(call_with: F, arguments_of: F, inputs: list[int]) -> F:
@@ -229,7 +229,7 @@ class SteppedLoop:
                 continue
             now = at[1] if at[0] == begin else held[begin]
             if kind == "advance":
-                now = _make_writable(now)
+                now = _make_writable(now, xs, args)
                 for k in range(begin, end):
                     now = self._advance(k, now, xs, args)[0]
                 at = end, map_leaves(take_current, now)
@@ -255,9 +255,9 @@ def _copy(x: Any) -> Any:
     return x.copy() if can_be_written and x.ndim else twin(x)
 
 
-def _make_writable(state: Any) -> Any:
-    """Return a copy of a state to which a step may write; nodes, too, if there are any."""
-    has_nodes = any([isinstance(leaf, Traced) for leaf in flatten(state)[0]])
+def _make_writable(state: Any, *others: Any) -> Any:
+    """Return a copy of a state to which a step may write; nodes, too, if it is given any."""
+    has_nodes = any([isinstance(leaf, Traced) for leaf in flatten((state, others))[0]])
 
     def copy(leaf: Any) -> Any:
         if has_nodes and isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc":

@@ -88,7 +88,10 @@ class BatchLevel(OpaqueLevel):
             return self._run_with_own_settings(primitive, args)
         values = [arg.value if is_batch else arg for arg, is_batch in zip(args, which, strict=True)]
         if not primitive.arrays:
-            return Batch(apply(primitive, *self._align_ranks(values, which)), self)
+            result = apply(primitive, *self._align_ranks(values, which))
+            if any(which[i] for i in primitive.settings):  # the value may not depend on them
+                result = self._spread(result, args)
+            return Batch(result, self)
         if primitive.batch is None:
             return self.one_by_one(lambda *one: apply(primitive, *one), args)
         return Batch(primitive.batch(self.size, which, *values), self)
@@ -107,6 +110,12 @@ class BatchLevel(OpaqueLevel):
         """Give all examples the same rank, so that the batch axis is in front of all others."""
         ranks = [len(shape_of(x)) - b for x, b in zip(values, which, strict=True)]
         return [pad_rank(x, max(ranks)) if b else x for x, b in zip(values, which, strict=True)]
+
+    def _spread(self, result: Any, args: tuple[Any, ...]) -> Any:
+        """Give the result of an elementwise primitive a batch axis, if it has none."""
+        rank = max([len(shape_of(arg)) for arg in args])
+        full = shape_of(result)
+        return result if len(full) > rank else broadcast_to(result, (self.size, *full))
 
     def elementwise(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """Apply an elementwise function without a derivative, such as a comparison."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.numpy.factorizations import lstsq
-from simpleautodiff.arrays.numpy.polynomials import follow_roots
+from simpleautodiff.arrays.numpy.polynomials import check_degree, follow_roots
 from simpleautodiff.arrays.registry import Function, as_array, is_batch
 from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.errors import RuleError, cite_line
@@ -186,6 +186,7 @@ def _fit(family: Family) -> Function:
 def _roots(original: Function) -> Function:
     def roots(c: Any) -> Any:
         whole = _coefficients(c)
+        check_degree(whole, -1)
         c = _trim(whole)
         n = shape_of(c)[0] - 1
         found = -getitem(c, slice(0, n)) / getitem(c, n)

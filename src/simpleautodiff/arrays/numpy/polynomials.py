@@ -12,6 +12,7 @@ from simpleautodiff.arrays.numpy.factorizations import eigvals, lstsq
 from simpleautodiff.arrays.registry import as_array, decide, implements, is_batch, widen
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import InputError, cite_line
+from simpleautodiff.rules.array.decompositions import find_examples, refuse_matrix
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, set_item
 from simpleautodiff.rules.array.linear_systems import inv
@@ -129,6 +130,7 @@ def poly(seq_of_zeros: Any) -> Any:
 @implements(np.roots)
 def roots(p: Any) -> Any:
     """Return the roots of a polynomial: the eigenvalues of its companion matrix."""
+    check_degree(p, 0)
     there = np.arange(len(p)) if is_batch(p) else np.flatnonzero(to_plain(p))
     if not len(there):
         return np.zeros(0)
@@ -143,6 +145,17 @@ def roots(p: Any) -> Any:
     else:
         found = zeros
     return found if n == len(p) - 1 else follow_roots(p, found, behind)
+
+
+def check_degree(p: Any, leading: int) -> None:
+    """Refuse a batch with an example that has fewer roots: its leading coefficient is 0."""
+    examples = find_examples(p[leading]) if is_batch(p) and len(p) > 1 else None
+    if examples is not None and np.any(examples == 0):
+        refuse_matrix(
+            p,
+            "a polynomial of a batch has the leading coefficient 0, and so fewer roots than "
+            "others may have; leave such coefficients out before vmap",
+        )
 
 
 def _find_roots(companion: Any) -> Any:

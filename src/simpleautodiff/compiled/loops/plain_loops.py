@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
-import numpy as np
-
+from simpleautodiff.compiled.loops.integer_bounds import (
+    LARGEST,
+    are_exact_as_floats,
+    are_of_machine,
+    find_bounds,
+)
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import ENDLESS
 from simpleautodiff.compiled.loops.loop_rows import Rows, as_rows
@@ -30,9 +34,7 @@ from simpleautodiff.compiled.loops.written_variables import (
     protect,
     write_back,
 )
-from simpleautodiff.compiled.recording.body_level import find_example
 from simpleautodiff.compiled.recording.symbols import not_recorded
-from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.errors import LostDerivativeError
 from simpleautodiff.values.pytree import flatten, map_leaves
@@ -40,7 +42,6 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 F = Callable[..., Any]
 Names = tuple[str, ...]
 UNBOUND = object()  # the value of a variable that does not exist yet
-LARGEST = 2**53  # integers up to which a float is exact
 RECORDING: ContextVar[PlainLoops | None] = ContextVar("RECORDING", default=None)
 
 
@@ -189,26 +190,40 @@ def _record(
     if loops is None or any(x is UNBOUND for x in state):
         return None
     loops.runner.estimates.check()
+    kept: list[bool] = []  # whether a variable refers to the same array, list or dict after a step
 
     def f(carry: Any, _: Any) -> Any:
+        given = GivenVariables(carry[exits:])
         number, *after = step(*carry[exits:])
+        kept[:] = given.check(after, written, kept)
+        check_apart(after, written)
         goes_on = test(*after) if number == GO_ON else False
         return ((number, *after) if exits else tuple(after)), None, goes_on
 
-    carry = (GO_ON, *state) if exits else tuple(state)
     try:
         go = test(*state)
         _check_structures(state, written)
-        _check_arrays(state, written, bool(find_example(go)))
-        made = _record_branches(loops.runner, f, carry, go)
+        check_apart(state, written)
+        carry = tuple([map_leaves(take_current, x) for x in state])
+        with hiding([x for x, is_written in zip(state, written, strict=True) if is_written]):
+            made = _record_branches(loops.runner, f, (GO_ON, *carry) if exits else carry, go)
     except LoopOfRowsError:
         raise  # the whole batch can take the steps together
     except Exception as error:  # the loop then runs as usual, or raises the error
         loops.runner.refuse(error)
         return None
-    if made is not None:
-        loops.note(step)
-    return made if made is None or exits else (GO_ON, *made)
+    if made is None:
+        return None
+    loops.note(step)
+    number, *after = made if exits else (GO_ON, *made)
+    return number, *_write_back(state, written, kept, after)
+
+
+def _write_back(state: list[Any], written: list[bool], kept: list[bool], after: Any) -> list[Any]:
+    """Write what a loop has changed in place to the arrays, lists and dicts it has changed."""
+    changed = [a and b for a, b in zip(written, kept, strict=True)]
+    pairs = zip(state, changed, after, strict=True)
+    return [write_back(x, new) if is_changed else new for x, is_changed, new in pairs]
 
 
 def _record_counted(
@@ -248,9 +263,7 @@ def _record_counted(
             raise NotAsLoop(step.__code__)
         return None
     loops.note(step)
-    changed = [a and b for a, b in zip(written, kept, strict=True)]
-    after = zip(state, changed, made, strict=True)
-    return GO_ON, *[write_back(x, new) if is_changed else new for x, is_changed, new in after]
+    return GO_ON, *_write_back(state, written, kept, made)
 
 
 def _record_rows(
@@ -300,48 +313,19 @@ def _record_branches(runner: LoopRunner, f: F, carry: Any, go: Any) -> tuple[Any
 def _record_numbers(
     runner: LoopRunner, step: LoopStep, carry: Any, rows: Any = None, count: int = 0
 ) -> RecordedLoop:
-    """Record a step with its integers as such if they count; as floats if they may grow."""
+    """Record a step with its integers as a machine's if they fit, or else as floats."""
     recorded = record_step(step, carry, rows, count, runner)
     check_kinds(recorded, carry, "fc")
     whole = [k for k, x in enumerate(flatten(carry)[0]) if type(take_current(x)) is int]
-    if rows is not None:
-        _check_integers(recorded.function.body, whole)
-    if not all(_is_counted(recorded.function.body, k, whole) for k in whole):
+    bounds = find_bounds(recorded, whole, count)
+    if not are_of_machine(bounds):
+        exact = are_exact_as_floats(recorded.function.body, bounds)
         carry = map_leaves(_as_float, carry)
         recorded = record_step(step, carry, rows, count, runner)
+        if not (exact and are_of_machine(find_bounds(recorded, [], count))):
+            raise not_recorded("a loop with integers that may grow large")
     check_repeats(recorded, record_step(step, carry, rows, count, runner))
     return recorded
-
-
-def _is_counted(program: RecordedProgram, carried: int, whole: list[int]) -> bool:
-    """Tell whether a step changes a carried integer by constants at most, or sets it."""
-
-    def counts(place: Any) -> bool:
-        if type(place) is not Ref or place in whole:
-            return True
-        line = program.lines[place]
-        if line.what is None and line.dtype is not None and line.dtype.kind in "iu":
-            return True  # a number of the row
-        if line.name == "where":
-            return all(map(counts, line.args[1:]))
-        refs = [arg for arg in line.args if type(arg) is Ref]
-        return line.name in _COUNTING and len(refs) <= 1 and all(map(counts, refs))
-
-    return counts(program.outputs[carried])
-
-
-def _check_integers(program: RecordedProgram, whole: list[int]) -> None:
-    """Refuse powers and products of integers that may exceed those of a machine, as Python's do."""
-    for number, line in enumerate(program.lines):
-        if line.dtype is None or line.dtype.kind not in "iu":
-            continue
-        is_small = type(line.args[-1]) is int and line.args[-1] <= 3 if line.args else True
-        grows = line.name == "mul" and number in [program.outputs[k] for k in whole]
-        if grows or (line.name in ("pow", "power") and not is_small):
-            raise not_recorded("a loop with integers that may grow large")
-
-
-_COUNTING = {"add", "sub", "pos", "astype"}
 
 
 def _as_float(x: Any) -> Any:
@@ -359,13 +343,3 @@ def _check_structures(state: list[Any], written: list[bool], is_needed: bool = T
             raise not_recorded("a variable that is None before the first step of a loop")
         if is_written and isinstance(x, (list, dict, set) if is_needed else set):
             raise not_recorded(f"a loop that changes a {type(x).__name__} in place")
-
-
-def _check_arrays(state: list[Any], written: list[bool], goes_on: bool) -> None:
-    """Refuse an array that would change in a loop that takes no step.
-
-    If it takes one, and that shows elsewhere, the result tells.
-    """
-    for x, is_written in zip(state, written, strict=True):
-        if is_written and not goes_on and np.ndim(find_example(x)) > 0:
-            raise not_recorded("a loop without a step that would change an array in place")

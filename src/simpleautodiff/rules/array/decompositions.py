@@ -7,11 +7,12 @@ derivatives are limits: see `repeated_values`.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NoReturn
 
 import numpy as np
 
-from simpleautodiff.core.level import to_plain
+from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.errors import MatrixError, cite_line
@@ -194,21 +195,30 @@ def _solve_right(x: Any, r: Any) -> Any:
     return swap(solve(swap(r), swap(x)))
 
 
+def _has_low_rank(r: Any, count: int, rows: int) -> Any:
+    """Tell whether one of the first elements on the diagonal of R is 0, but for rounding."""
+    size = max(rows, shape_of(r)[-1]) * float(np.finfo(r.dtype).eps)
+    least = np.max(np.abs(r), (-2, -1)) * size
+    return np.any(np.abs(np.diagonal(r, 0, -2, -1))[..., :count] <= least[..., None], -1)
+
+
 def _make_regular(r: Any, a: Any) -> Any:
     """Return R to divide by; refuse it where its rank is too low for Q to have a derivative.
+
+    In a program that is recorded it is nan there.
 
     The last column of a square Q is what the others leave, so that the last element of R does not
     matter, and is replaced by 1.
     """
     m, n = shape_of(a)[-2:]
     square = m == n and not is_complex(to_plain(r))
+    count = n - 1 if square else n
     matrices = find_examples(r)
-    if matrices is not None and matrices.size:
-        sizes = np.abs(np.diagonal(matrices, axis1=-2, axis2=-1))[..., : n - 1 if square else n]
-        least = max(m, n) * np.finfo(matrices.dtype).eps * np.max(np.abs(matrices), (-2, -1))
-        if np.any(sizes <= least[..., None]):
-            reason = "Q of np.linalg.qr jumps where the rank changes, and has no derivative"
-            refuse_matrix(r, f"the matrix does not have full rank: {reason}")
+    if matrices is not None and matrices.size and np.any(_has_low_rank(matrices, count, m)):
+        reason = "Q of np.linalg.qr jumps where the rank changes, and has no derivative"
+        refuse_matrix(r, f"the matrix does not have full rank: {reason}")
+    if isinstance(to_plain(r), Traced) and matrices is None and m and n:  # a program has no errors
+        r = where(_has_low_rank(to_plain(r), count, m)[..., None, None], math.nan, r)
     last = np.eye(n, dtype=bool) & (np.arange(n) == n - 1)
     return where(last, 1.0, r) if square else r
 

@@ -169,11 +169,21 @@ hyp0f1: Wrapping = scipy_row(
     value=hyp0f1_value,
     reason="the derivative of ₀F₁(b; x) is ₀F₁(b + 1; x)/b",
 )
+
+
+def _is_line(a: Any, b: Any) -> Any:
+    """Tell whether ₁F₁ is 1 + a x/b, where b + 1 is a pole of the function but not of its slope."""
+    a, b = to_plain(a), to_plain(b)
+    return (a == -1) & (b <= -1) & (np.floor(b) == b)
+
+
 hyp1f1: Wrapping = scipy_row(
     "hyp1f1",
     lambda _v, a, b, x: hyp1f1_derivative(1, 0, 0, a, b, x),
     lambda _v, a, b, x: hyp1f1_derivative(0, 1, 0, a, b, x),
-    lambda _v, a, b, x: a / b * hyp1f1(a + 1, b + 1, x),
+    lambda _v, a, b, x: choose(
+        _is_line(a, b), lambda: a / b, lambda: a / b * hyp1f1(a + 1, b + 1, x)
+    ),
     value=hyp1f1_value,
     reason="in x it is a/b ₁F₁(a + 1; b + 1; x), in a and b by the power series",
 )
