@@ -27,13 +27,17 @@ from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgra
 from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 
-# What computing an element again costs, compared with keeping it; other rows are never computed
+# What keeping an element costs, and what computing it again does; other rows are never computed
 # again.
-KEEPING = 16
+KEEPING = 12
+FAR = 24  # keeping it, if all steps together exceed a cache
+CACHE = 2**21  # bytes
+COPYING = 8  # in addition, of a view
+_VIEWS = ("reshape", "transpose", "broadcast_to", "getitem")
 _CHEAP = (
     *("add", "sub", "mul", "neg", "pos", "square", "abs", "sign", "copysign", "relu", "where"),
     *("maximum", "minimum", "fmax", "fmin", "clip", "floor", "ceil", "trunc", "rint", "round"),
-    *("reshape", "transpose", "broadcast_to", "getitem"),
+    *_VIEWS,
     *("astype", "real", "imag", "conj", "stop_gradient", "equal", "not_equal"),
 )
 _MOVING = ("set_item", "scatter", "roll", "concatenate", "sum_to")
@@ -126,7 +130,7 @@ def _share(lines: list[Line], earlier: _Loop, later: _Loop) -> None:
     shared = {place for place, number in enumerate(found) if number in places}
     operands = enumerate(later.operands[2:])
     rows = {k for k, x in operands if _find_index(x, earlier, lines) is not None}
-    choices = {place: _price(body.lines[place], place in rows, shared)
+    choices = {place: _price(body.lines[place], earlier.function.rows, place in rows, shared)
                for place in sorted(shared) if place in rows or place >= body.inputs}  # fmt: skip
     read = [*body.outputs, *[guard.place for guard in body.guards]]
     for place, line in enumerate(body.lines):
@@ -138,23 +142,26 @@ def _share(lines: list[Line], earlier: _Loop, later: _Loop) -> None:
         later.read({place: earlier.add_result(places[found[place]]) for place in added})
 
 
-def _price(line: Line, is_row: bool, shared: set[int]) -> Choice:
+def _price(line: Line, rows: int, is_row: bool, shared: set[int]) -> Choice:
     """Return what it costs to keep a line of every step, and to compute it again.
 
     The carried values are where they are kept, so it costs less to keep them (`roll_loops`).
     """
     size = math.prod(line.shape)
+    keeping = KEEPING if rows * _find_size(line) <= CACHE else FAR
     if is_row:
-        return Choice(KEEPING * size // 2, NEVER, ())
+        return Choice(keeping * size // 2, NEVER, ())
     needs = [int(place) for place in line.needs() if place in shared]
     if line.dtype is None or line.dtype.kind not in "fc":
         return Choice(NEVER, size, needs)
     exponent = line.args[1] if line.name == "power" else None
-    is_product = type(exponent) in (int, float) and exponent in (2, 3)
-    again = 1 if is_product else AGAIN.get(line.name)
+    again = AGAIN.get(line.name)
+    if type(exponent) in (int, float) and exponent in (2, 3):
+        again = 1  # a product
     if line.what is TABLE["getitem"] and not is_basic(line.args[1]):
-        again = KEEPING
-    return Choice(KEEPING * size, NEVER if again is None else again * size, needs)
+        again = keeping
+    keeping += COPYING if line.name in _VIEWS else 0
+    return Choice(keeping * size, NEVER if again is None else again * size, needs)
 
 
 def _take_same_steps(lines: list[Line], earlier: _Loop, later: _Loop) -> bool:
