@@ -302,6 +302,7 @@ def pairwise(x):
     return np.sqrt(((x[:, None] - x[None]) ** 2).sum(-1))
 
 
+ROWS, PLACES = np.array([0, 0, 0]), np.array([0, 1, 1])
 ROOTS = {
     "np.sum(x**2)": lambda x: np.sqrt(np.sum(x**2)),
     "np.sum(x**2)**0.5": lambda x: np.sum(x**2) ** 0.5,
@@ -324,6 +325,7 @@ ROOTS = {
     "a product": lambda x: np.sqrt(np.sum(x**2) * (1 + x[1] ** 2)),
     "a quotient": lambda x: np.sqrt(np.sum(x**2) / (1 + x[0] ** 2)),
     "a matrix product": lambda x: np.sqrt(x**2 @ (1 + x**2)),
+    "elements by arrays": lambda x: np.sqrt(np.sum(x[None][ROWS, PLACES] * x[None][ROWS, PLACES])),
     "norms": lambda x: np.linalg.norm(x) + np.linalg.norm(x, 3) + np.linalg.norm(x, np.inf),
 }
 

@@ -78,6 +78,8 @@ def is_same(x: Any, y: Any) -> bool:
                 for rule, p, q in zip(rules, args_a, args_b, strict=True)
                 if rule is not ZERO or not made_a.squared
             ]
+        elif type(a) is tuple and len(a) == len(b):  # an index may have arrays
+            pairs += zip(a, b, strict=True)
         elif type(a) is Jet:
             pairs += [(a.value, b.value), *zip(a.higher, b.higher, strict=True)]
         elif not (
@@ -88,7 +90,7 @@ def is_same(x: Any, y: Any) -> bool:
 
 
 _NUMPY_TYPES = {np.ndarray, np.float64, np.float32, np.complex128}
-_PLAIN_TYPES = {int, float, str, bool, slice, tuple, type(None)}
+_PLAIN_TYPES = {int, float, str, bool, slice, type(None), type(...)}
 
 
 def may_hold(condition: Any) -> bool:
