@@ -199,7 +199,7 @@ def _has_low_rank(r: Any, count: int, rows: int) -> Any:
     """Tell whether one of the first elements on the diagonal of R is 0, but for rounding."""
     size = max(rows, shape_of(r)[-1]) * float(np.finfo(r.dtype).eps)
     least = np.max(np.abs(r), (-2, -1)) * size
-    return np.any(np.abs(np.diagonal(r, 0, -2, -1))[..., :count] <= least[..., None], -1)
+    return np.min(np.abs(np.diagonal(r, 0, -2, -1))[..., :count], -1) <= least
 
 
 def _make_regular(r: Any, a: Any) -> Any:
@@ -213,11 +213,11 @@ def _make_regular(r: Any, a: Any) -> Any:
     m, n = shape_of(a)[-2:]
     square = m == n and not is_complex(to_plain(r))
     count = n - 1 if square else n
-    matrices = find_examples(r)
+    matrices = find_examples(r) if m and count else np.empty(0)
     if matrices is not None and matrices.size and np.any(_has_low_rank(matrices, count, m)):
         reason = "Q of np.linalg.qr jumps where the rank changes, and has no derivative"
         refuse_matrix(r, f"the matrix does not have full rank: {reason}")
-    if isinstance(to_plain(r), Traced) and matrices is None and m and n:  # a program has no errors
+    if isinstance(to_plain(r), Traced) and matrices is None:  # a program has no errors
         r = where(_has_low_rank(to_plain(r), count, m)[..., None, None], math.nan, r)
     last = np.eye(n, dtype=bool) & (np.arange(n) == n - 1)
     return where(last, 1.0, r) if square else r
