@@ -48,13 +48,13 @@ def elementwise_grad(f: F, argnums: Argnums = 0, *, argnum: Argnums | None = Non
 
 def pull_back(f: F, x: Any) -> tuple[F, Any]:
     """Return `(pullback, f(x))`, where `pullback(seed)` is the adjoint of x."""
-    value, pullback = vjp(_give_numbers(f), x)
+    value, pullback = vjp(note_independence(f), x)
     return (lambda seed: pullback(_give_shape(seed, value))[0]), value
 
 
 def push_forward(f: F, x: Any) -> F:
     """Return the map from a tangent of x to `(f(x), its tangent)`."""
-    return lambda tangent: jvp(_give_numbers(f), (x,), (_give_shape(tangent, x),))
+    return lambda tangent: jvp(note_independence(f), (x,), (_give_shape(tangent, x),))
 
 
 def _give_shape(seed: Any, like: Any) -> Any:
@@ -64,28 +64,22 @@ def _give_shape(seed: Any, like: Any) -> Any:
     return np.reshape(seed, shape_of(like)) if math.prod(shape_of(seed)) == 1 else seed
 
 
-def _note_independence(f: F) -> F:
-    """Return f, with a warning where its result does not depend on its arguments."""
+def note_independence(f: F) -> F:
+    """Return f, with a warning where its result does not depend on its arguments.
+
+    True and False are converted to numbers.
+    """
 
     def noting(*args: Any, **kwargs: Any) -> Any:
         result = f(*args, **kwargs)
-        if not is_node(result) and not any(map(is_node, flatten(result)[0])):
+        if is_node(result):
+            return result
+        if not any(map(is_node, flatten(result)[0])):
             warnings.warn("Output seems independent of input.", stacklevel=2)
-        return result
+        return result * 1.0 if isinstance(result, (bool, np.bool_)) else result
 
     noting.__wrapped__ = f  # type: ignore[attr-defined]
     return noting
-
-
-def _give_numbers(f: F) -> F:
-    """Return f with True and False among its results converted to numbers."""
-    noting = _note_independence(f)
-
-    def give_numbers(x: Any) -> Any:
-        result = noting(x)
-        return result * 1.0 if isinstance(result, (bool, np.bool_)) else result
-
-    return give_numbers
 
 
 def _as_number(result: Any) -> Any:
@@ -108,7 +102,7 @@ def value_and_grad(f: F, argnum: Argnums = 0) -> F:
     >>> value_and_grad(lambda x: x[:1] ** 2)(np.array([3.0, 1.0]))
     (array([9.]), array([6., 0.]))
     """
-    noting = _note_independence(f)
+    noting = note_independence(f)
 
     def number_and_result(*args: Any, **kwargs: Any) -> Any:
         result = noting(*args, **kwargs)
