@@ -66,6 +66,7 @@ def _conversion_error(x: Any) -> LostDerivativeError:
 
 _PLAIN_STORAGE = {  # parts of NumPy that store plain arrays, by module or name: what to write
     "numpy.ma": "np.ma keeps plain arrays; write np.where(mask, 0.0, x), or x[~mask]",
+    "numpy.testing": "np.testing compares plain arrays; write x.value",
     "numpy.polynomial": "this part of np.polynomial keeps plain coefficients; these functions take "
     "nodes: np.polynomial.polynomial.polyval(x, c), chebyshev.chebval(x, c), np.roots and others",
     "as_strided": "as_strided looks at plain memory; sliding_window_view(x, n), which is in "

@@ -21,6 +21,7 @@ from simpleautodiff.arrays.elements import enumerate_elements
 from simpleautodiff.arrays.given_values import give_values, unless_double
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
+from simpleautodiff.arrays.numpy.polynomials import make_poly1d
 from simpleautodiff.arrays.registry import Function, explain_arguments
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, patch_constructors
@@ -105,6 +106,7 @@ def _patch_numpy(numpy: Any) -> None:
     _patch_method(type(numpy.c_), "__getitem__", "np.c_", joining.join_columns, True)
     _patch_method(numpy.vectorize, "__call__", "np.vectorize", joining.call_vectorized, True)
     _patch_method(numpy.ndenumerate, "__init__", "np.ndenumerate", enumerate_elements, True)
+    _patch_method(numpy.poly1d, "__init__", "np.poly1d", make_poly1d, True)
 
 
 def _patch_series(polynomial: Any) -> None:
