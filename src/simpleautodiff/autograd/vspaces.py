@@ -192,6 +192,9 @@ def _parts(value: Any, like: Any = None) -> list[Any]:
     return list_parts(value) or []
 
 
+_NUMBERS = (np.ndarray, np.generic, int, float, complex)
+
+
 def vspace(value: Any) -> Any:
     """Return the vector space of a number, an array, a structure of them, or a registered type.
 
@@ -203,7 +206,7 @@ def vspace(value: Any) -> Any:
     value = to_plain(take_current(value))
     if type(value) in VSpace.mappings:
         return VSpace.mappings[type(value)](value)
-    if isinstance(value, (np.ndarray, np.generic, int, float, complex)):
+    if isinstance(value, _NUMBERS) and not isinstance(value, (bool, np.bool_)):
         return ArrayVSpace(value)
     if list_parts(value) is not None:
         return ContainerVSpace(value)
