@@ -629,7 +629,7 @@ def test_where_nothing_can_be_done_the_message_stays():
     with pytest.raises(ad.LostDerivativeError, match=r"float\(\) of"):
         ad.grad(lambda x: float(x) * x)(3.0)
     with pytest.raises(ad.LostDerivativeError, match="would drop its derivative"):
-        ad.grad(lambda x: np.sum(np.array([x, x])) * np.sum(np.arange(0.0, x)))(3.5)
+        ad.grad(lambda x: np.sum(np.array([x, x])) * np.broadcast(x, x).size)(3.5)
     with pytest.raises(ad.LostDerivativeError, match=r"int\(\) of"):
         ad.grad(lambda x: np.array([1, 2]).__setitem__(0, x) or x)(3.0)
     assert type(outside) is np.ndarray

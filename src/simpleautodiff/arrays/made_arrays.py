@@ -251,7 +251,7 @@ def _has_patched(loaded: int, pending: int) -> bool:
 
 
 def _run(f: Any, run: Callable[[], Any], again: Callable[[], Any], before: tuple[int, int]) -> Any:
-    code = getattr(f, "__code__", f)
+    code = _find_code(f)
     known = _need_replacements.get(id(code))
     if known is not None and known[0]() is code:
         try:
@@ -267,6 +267,13 @@ def _run(f: Any, run: Callable[[], Any], again: Callable[[], Any], before: tuple
         if _has_patched(*before):
             raise
         return _run_again(code, again, error, before)
+
+
+def _find_code(f: Any) -> Any:
+    """Return the code of the user's function; transformations of functions share theirs."""
+    while (inner := getattr(f, "__wrapped__", None) or getattr(f, "transformed", None)) is not None:
+        f = inner
+    return getattr(f, "__code__", f)
 
 
 _REFUSED = (AutodiffError, AttributeError, TypeError, ValueError)  # raised by code given nodes

@@ -48,13 +48,13 @@ def elementwise_grad(f: F, argnums: Argnums = 0, *, argnum: Argnums | None = Non
 
 def pull_back(f: F, x: Any) -> tuple[F, Any]:
     """Return `(pullback, f(x))`, where `pullback(seed)` is the adjoint of x."""
-    value, pullback = vjp(note_independence(f), x)
+    value, pullback = vjp(_give_numbers(f), x)
     return (lambda seed: pullback(_give_shape(seed, value))[0]), value
 
 
 def push_forward(f: F, x: Any) -> F:
     """Return the map from a tangent of x to `(f(x), its tangent)`."""
-    return lambda tangent: jvp(note_independence(f), (x,), (_give_shape(tangent, x),))
+    return lambda tangent: jvp(_give_numbers(f), (x,), (_give_shape(tangent, x),))
 
 
 def _give_shape(seed: Any, like: Any) -> Any:
@@ -65,21 +65,28 @@ def _give_shape(seed: Any, like: Any) -> Any:
 
 
 def note_independence(f: F) -> F:
-    """Return f, with a warning where its result does not depend on its arguments.
-
-    True and False are converted to numbers.
-    """
+    """Return f, with a warning where its result does not depend on its arguments."""
 
     def noting(*args: Any, **kwargs: Any) -> Any:
         result = f(*args, **kwargs)
-        if is_node(result):
-            return result
-        if not any(map(is_node, flatten(result)[0])):
+        if not is_node(result) and not any(map(is_node, flatten(result)[0])):
             warnings.warn("Output seems independent of input.", stacklevel=2)
-        return result * 1.0 if isinstance(result, (bool, np.bool_)) else result
+        return result
 
     noting.__wrapped__ = f  # type: ignore[attr-defined]
     return noting
+
+
+def _give_numbers(f: F) -> F:
+    """Return f with True and False among its results converted to numbers."""
+    noting = note_independence(f)
+
+    def give_numbers(x: Any) -> Any:
+        result = noting(x)
+        return result * 1.0 if isinstance(result, (bool, np.bool_)) else result
+
+    give_numbers.__wrapped__ = noting  # type: ignore[attr-defined]
+    return give_numbers
 
 
 def _as_number(result: Any) -> Any:

@@ -122,8 +122,7 @@ def check_grads(
 def _unpacking(f: F) -> F:
     """Return a function of a tuple as one of its parts."""
     of_parts = lambda *parts: f(parts)  # noqa: E731
-    of_parts.__name__ = name_of(f)
-    return of_parts
+    return _name(of_parts, name_of(f), f)
 
 
 def _check(f: F, x: Point, modes: Sequence[str], order: int) -> Any:
@@ -157,8 +156,7 @@ def _tangent(f: F) -> F:
         count = len(given) // 2
         return jvp(noting, given[:count], given[count:])[1]
 
-    tangent.__name__ = f"jvp_{name_of(f)}"
-    return tangent
+    return _name(tangent, f"jvp_{name_of(f)}", f)
 
 
 def _adjoint(f: F) -> F:
@@ -170,8 +168,14 @@ def _adjoint(f: F) -> F:
         adjoints = vjp(noting, *x)[1](seed)
         return adjoints if len(x) > 1 else adjoints[0]
 
-    adjoint.__name__ = f"vjp_{name_of(f)}"
-    return adjoint
+    return _name(adjoint, f"vjp_{name_of(f)}", f)
+
+
+def _name(function: F, name: str, f: F) -> F:
+    """Name a function that was made of f."""
+    function.__name__ = name
+    function.transformed = f  # type: ignore[attr-defined]
+    return function
 
 
 def _pair(

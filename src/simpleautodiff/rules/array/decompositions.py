@@ -312,7 +312,7 @@ def _pinv_pull(bar: Any, p: Any, a: Any) -> Any:
 
 
 def _off_columns(x: Any, a: Any, p: Any) -> Any:
-    """Return (1 - a p) x; it is projected twice, as p magnifies what rounding leaves of the first."""
+    """Return (1 - a p) x, projected twice: p magnifies what rounding leaves of the first time."""
     for _ in range(2):
         x = x - matmul(a, matmul(p, x))
     return x
