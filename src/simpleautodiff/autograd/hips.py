@@ -16,7 +16,7 @@ from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import ResultError
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms import grad as transforms
-from simpleautodiff.transforms.arguments import Argnums
+from simpleautodiff.transforms.arguments import Argnums, name_of
 from simpleautodiff.transforms.grad import jvp, vjp
 from simpleautodiff.transforms.jacobian import jacobian
 from simpleautodiff.values.functions import is_complex
@@ -135,8 +135,14 @@ def grad(f: F, argnum: Argnums = 0) -> F:
     >>> grad(lambda x: np.dot(x, x).reshape(1, 1))(np.array([3.0, 1.0]))
     array([6., 2.])
     """
-    both = value_and_grad(f, argnum)
-    return transforms.name_after(lambda *args, **kwargs: both(*args, **kwargs)[1], "grad", f)
+    noting = note_independence(f)
+
+    def number(*args: Any, **kwargs: Any) -> Any:
+        return _as_number(noting(*args, **kwargs))
+
+    number.__name__ = name_of(f)
+    number.__wrapped__ = f  # type: ignore[attr-defined]
+    return transforms.grad(number, argnum)
 
 
 def make_vjp(f: F, argnum: Argnums = 0) -> Callable[..., tuple[F, Any]]:
