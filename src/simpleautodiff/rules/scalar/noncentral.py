@@ -2,7 +2,7 @@
 
 The noncentral χ² distribution is a mixture of χ² distributions, by Poisson's probabilities of mean
 nc/2; the one of F likewise. So a slope in nc is a difference of two members of the mixture, which
-have two degrees of freedom more or less. In the degrees of freedom there is no closed form.
+have two degrees of freedom more or less. In the degrees of freedom each member is differentiated.
 """
 
 from __future__ import annotations
@@ -19,6 +19,12 @@ from simpleautodiff.rules.branches import choose
 from simpleautodiff.rules.row import Wrapping
 from simpleautodiff.rules.scalar.information import boxcox, boxcox1p
 from simpleautodiff.rules.scalar.parameter_values import differentiate_exp, read_orders, require
+from simpleautodiff.rules.scalar.poisson_mixtures import (
+    chndtr_derivative,
+    ncbeta_density_derivative,
+    ncbeta_derivative,
+    ncx2_density_derivative,
+)
 from simpleautodiff.rules.scalar.probability import poch
 from simpleautodiff.rules.scipy_values import refuse_rule, scipy_method, scipy_row
 
@@ -29,7 +35,7 @@ CHI_SQUARED = Domain("x > 0, df > 0, nc ≥ 0", lambda x, df, nc: x > 0 and df >
 ncx2_density: Wrapping = scipy_row(
     "ncx2_density",
     lambda v, x, df, nc: (v * (df - 2 - x) + nc * ncx2_density(x, df + 2, nc)) / (2 * x),
-    refuse_rule("ncx2_density", "df"),
+    lambda _v, x, df, nc: ncx2_density_derivative(1, x, df, nc),
     lambda v, x, df, nc: (ncx2_density(x, df + 2, nc) - v) / 2,
     value=lambda x, df, nc: scipy_method("ncx2", "pdf")(x, df, nc),
     reason="each member of the mixture is x^(df/2 - 1) exp(-x/2), times a constant",
@@ -38,7 +44,7 @@ ncx2_density: Wrapping = scipy_row(
 chndtr = scipy_row(
     "chndtr",
     lambda _v, x, df, nc: ncx2_density(x, df, nc),
-    refuse_rule("chndtr", "df"),
+    lambda _v, x, df, nc: chndtr_derivative(1, x, df, nc),
     lambda _v, x, df, nc: -ncx2_density(x, df + 2, nc),
     reason="the slope is the density; in nc, minus that of two degrees of freedom more",
     domain=CHI_SQUARED,
@@ -64,10 +70,24 @@ def _ncf_density_slope(v: Any, dfn: Any, dfd: Any, nc: Any, x: Any) -> Any:
     return v * first + nc / 2 * _next_density(dfn, dfd, nc, x) * (1 / x - ratio)
 
 
+def _to_beta(dfn: Any, dfd: Any, nc: Any, x: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the arguments of the noncentral beta distribution."""
+    return dfn / 2, dfd / 2, nc, dfn * x / (dfd + dfn * x)
+
+
+def _ncf_density_slopes(v: Any, dfn: Any, dfd: Any, nc: Any, x: Any) -> tuple[Any, Any]:
+    """Return the derivatives in dfn and dfd, which are in a, b, and in the scale of x."""
+    of_beta = _to_beta(dfn, dfd, nc, x)
+    width = dfn * dfd / (2 * (dfd + dfn * x) ** 2)
+    scaled = v + x * _ncf_density_slope(v, dfn, dfd, nc, x)
+    in_a, in_b = (ncbeta_density_derivative(*order, *of_beta) for order in ((1, 0), (0, 1)))
+    return width * in_a + scaled / dfn, width * in_b - scaled / dfd
+
+
 ncf_density: Wrapping = scipy_row(
     "ncf_density",
-    refuse_rule("ncf_density", "dfn"),
-    refuse_rule("ncf_density", "dfd"),
+    lambda v, *args: _ncf_density_slopes(v, *args)[0],
+    lambda v, *args: _ncf_density_slopes(v, *args)[1],
     lambda v, dfn, dfd, nc, x: (_next_density(dfn, dfd, nc, x) - v) / 2,
     _ncf_density_slope,
     value=lambda dfn, dfd, nc, x: scipy_method("ncf", "pdf")(x, dfn, dfd, nc),
@@ -76,8 +96,14 @@ ncf_density: Wrapping = scipy_row(
 )
 ncfdtr: Wrapping = scipy_row(
     "ncfdtr",
-    refuse_rule("ncfdtr", "dfn"),
-    refuse_rule("ncfdtr", "dfd"),
+    lambda _v, dfn, dfd, nc, x: (
+        ncbeta_derivative(1, 0, *_to_beta(dfn, dfd, nc, x)) / 2
+        + ncf_density(dfn, dfd, nc, x) * x / dfn
+    ),
+    lambda _v, dfn, dfd, nc, x: (
+        ncbeta_derivative(0, 1, *_to_beta(dfn, dfd, nc, x)) / 2
+        - ncf_density(dfn, dfd, nc, x) * x / dfd
+    ),
     lambda v, dfn, dfd, nc, x: (ncfdtr(dfn + 2, dfd, nc, dfn / (dfn + 2) * x) - v) / 2,
     lambda _v, dfn, dfd, nc, x: ncf_density(dfn, dfd, nc, x),
     reason="the slope is the density; in nc, half the next mixture minus this one",

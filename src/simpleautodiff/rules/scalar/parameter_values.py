@@ -111,8 +111,8 @@ def gammainc_derivative_value(n: int, a: Any, x: Any, density: Any) -> Any:
     has one sign where s < digamma(a) and the other beyond: the tail that contains x is integrated.
     """
     a, x = _broadcast(a, x)
-    require(_in_range(a) & (x >= 0), "gammainc", (a, x), f"{SHAPE_RANGE}, x ≥ 0")
-    inside = (x > 0) & (x < math.inf)
+    require(_in_range(a), "gammainc", (a, x), SHAPE_RANGE)
+    inside, outside = (x > 0) & (x < math.inf), x < 0
     a, x = a[..., None], np.where(inside, x, 1.0)[..., None]
     psi = [scipy_special("polygamma")(k, a) for k in range(n)]
     edge = np.log(x)
@@ -130,7 +130,7 @@ def gammainc_derivative_value(n: int, a: Any, x: Any, density: Any) -> Any:
         return np.exp(-drop(w)) * differentiate_exp(slopes, (n, 0))
 
     tail = (-side * x)[..., 0] * _integrate_tail(drop, integrand, -edge)
-    return np.where(inside, density * tail, 0.0)
+    return np.where(inside, density * tail, np.where(outside, math.nan, 0.0))
 
 
 def betainc_derivative_value(
