@@ -23,6 +23,7 @@ from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
 from simpleautodiff.arrays.numpy.polynomials import make_poly1d
 from simpleautodiff.arrays.registry import Function, explain_arguments
+from simpleautodiff.arrays.scipy.scipy_quantiles import PLAIN_LAWS
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, patch_constructors
 from simpleautodiff.arrays.writes.versions import Writable
@@ -187,7 +188,11 @@ _EXACT = {  # exact to the last bit, or with arbitrary signs
     *("scipy.linalg." + name for name in ("logm", "lu")),
     *("scipy.linalg." + name for name in ("cho_factor", "lu_factor", "solve_sylvester")),
     *("scipy.stats." + name for name in ("pearsonr", "rv_continuous._cdf", "rv_continuous._ppf")),
-    *("scipy.stats.norminvgauss." + name for name in ("_cdf", "_sf", "_isf")),
+    *(
+        f"scipy.stats.{law}.{name}"
+        for law in PLAIN_LAWS
+        for name in ("_cdf", "_sf", "_ppf", "_isf")
+    ),
     "scipy.stats.vonmises._cdf",
 }
 _EXACT_IN_DOUBLE = {  # computed in 64 bits, where SciPy computes in those of the argument

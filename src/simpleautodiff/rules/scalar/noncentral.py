@@ -26,7 +26,8 @@ from simpleautodiff.rules.scalar.poisson_mixtures import (
     ncx2_density_derivative,
 )
 from simpleautodiff.rules.scalar.probability import poch
-from simpleautodiff.rules.scipy_values import refuse_rule, scipy_method, scipy_row
+from simpleautodiff.rules.scalar.shape_integrals import nct_df_moment
+from simpleautodiff.rules.scipy_values import scipy_method, scipy_row
 
 # The noncentral χ² distribution. ------------------------------------------------------------------
 
@@ -138,21 +139,32 @@ def _nct_density_value(df: Any, nc: Any, t: Any) -> Any:
     return scipy_method("nct", "pdf")(t, df, nc)
 
 
+def _nct_density_slope(df: Any, nc: Any, t: Any) -> Any:
+    return nc * _moment(2, df, nc, t) - t * _moment(3, df, nc, t)
+
+
+def _nct_density_slope_in_df(v: Any, df: Any, nc: Any, t: Any) -> Any:
+    """Return the derivative in t of that of the distribution in df."""
+    first, second, third = (nct_df_moment(k, df, nc, t) for k in range(3))
+    bend = nc * second - t * third + _nct_density_slope(df, nc, t) / df
+    return -(first + v / df + t * bend) / 2
+
+
 nct_density: Wrapping = scipy_row(
     "nct_density",
-    refuse_rule("nct_density", "df"),
+    _nct_density_slope_in_df,
     lambda v, df, nc, t: t * _moment(2, df, nc, t) - nc * v,
-    lambda _v, df, nc, t: nc * _moment(2, df, nc, t) - t * _moment(3, df, nc, t),
+    lambda _v, df, nc, t: _nct_density_slope(df, nc, t),
     value=_nct_density_value,
     reason="it is the mean of s φ(t s - nc), where φ' = -x φ",
     domain=SHIFTED,
 )
 nctdtr = scipy_row(
     "nctdtr",
-    refuse_rule("nctdtr", "df"),
+    lambda _v, df, nc, t: -t / 2 * (nct_df_moment(0, df, nc, t) + nct_density(df, nc, t) / df),
     lambda _v, df, nc, t: -_nctdtr_slope(df, nc, t),
     lambda _v, df, nc, t: nct_density(df, nc, t),
-    reason="it is the mean of Φ(t s - nc), and Φ' = φ",
+    reason="it is the mean of Φ(t s - nc), and Φ' = φ; in df by partial integration",
     domain=SHIFTED,
 )
 
