@@ -36,7 +36,7 @@ WITHOUT = {
     *[("zeta_derivative", 0), ("kolmogorov_derivative", 0), ("vonmises_moment", 0)],
     *[("chndtr_derivative", 0), ("ncx2_density_derivative", 0)],
     *[("nct_df_moment", 0), ("nct_df_moment", 1)],
-    *[(name, k) for name in ("ncbeta_derivative", "ncbeta_density_derivative") for k in (0, 1)],
+    *[(name, k) for name in ("ncbeta_derivative", "ncbeta_density_derivative") for k in range(6)],
     *[("betainc_derivative", k) for k in range(5)],
     *[("hyp1f1_derivative", k) for k in range(6)],
     *[("hyp2f1_derivative", k) for k in range(8)],

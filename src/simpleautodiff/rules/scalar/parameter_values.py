@@ -32,10 +32,17 @@ def require(known: Any, call: str, args: tuple[Any, ...], needs: str) -> None:
 
 def read_orders(name: str, *orders: Any) -> Order:
     """Return the orders of a derivative: integers up to 30, of which one is not 0."""
-    if not all(0 <= order <= 30 and order == int(order) for order in orders) or not any(orders):
+    if not any(orders):
+        raise DomainError(f"{name} is a derivative of orders of which one is not 0{cite_line()}")
+    return read_whole(name, *orders)
+
+
+def read_whole(name: str, *orders: Any) -> Order:
+    """Return the orders of a derivative or of a moment: integers up to 30."""
+    if not all(0 <= order <= 30 and order == int(order) for order in orders):
         raise DomainError(
-            f"{name} is a derivative of orders 0, 1, ..., 30, of which one is not 0; it was asked "
-            f"for {', '.join(map(short_repr, orders))}{cite_line()}"
+            f"{name} has orders of 0, 1, ..., 30; it was asked for "
+            f"{', '.join(map(short_repr, orders))}{cite_line()}"
         )
     return tuple(map(int, orders))
 

@@ -20,6 +20,7 @@ from simpleautodiff.rules.scalar.parameter_values import (
     differentiate_exp,
     gammainc_derivative_value,
     read_orders,
+    read_whole,
     require,
 )
 from simpleautodiff.rules.scalar.probability import poisson_log_value, polygamma_step_value
@@ -63,8 +64,10 @@ def _chi_squared_value(n: Any, x: Any, df: Any, nc: Any) -> Any:
 
 
 def _chi_squared_density_value(n: Any, x: Any, df: Any, nc: Any) -> Any:
+    (n,) = read_whole("ncx2_density_derivative", n)
+
     def member(j: Any) -> Any:
-        return _gamma_density_value(int(n), df / 2 + j, x / 2) / 2 ** (int(n) + 1)
+        return _gamma_density_value(n, df / 2 + j, x / 2) / 2 ** (n + 1)
 
     return _mix("ncx2.pdf", nc, member, x, df)
 
@@ -121,6 +124,8 @@ def _beta_value(m: Any, n: Any, a: Any, b: Any, nc: Any, y: Any) -> Any:
 
 
 def _beta_density_value(m: Any, n: Any, a: Any, b: Any, nc: Any, y: Any) -> Any:
+    orders = read_whole("ncbeta_density_derivative", m, n)
+
     def member(j: Any) -> Any:
         first = a + j
 
@@ -132,7 +137,7 @@ def _beta_density_value(m: Any, n: Any, a: Any, b: Any, nc: Any, y: Any) -> Any:
             return step + (np.log(y) if order[0] else np.log1p(-y)) if sum(order) == 1 else step
 
         density = np.exp(_log_beta_density(first, b, y))
-        return density * differentiate_exp(slopes, (int(m), int(n)))
+        return density * differentiate_exp(slopes, orders)
 
     return _mix("ncf.pdf", nc, member, a, b, y)
 

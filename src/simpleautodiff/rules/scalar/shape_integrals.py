@@ -16,7 +16,7 @@ from simpleautodiff.core.primitive import Domain
 from simpleautodiff.rules.row import Wrapping
 from simpleautodiff.rules.scalar.bessel import ive
 from simpleautodiff.rules.scalar.exponential import exp
-from simpleautodiff.rules.scalar.parameter_values import gammainc_derivative_value
+from simpleautodiff.rules.scalar.parameter_values import gammainc_derivative_value, read_whole
 from simpleautodiff.rules.scalar.probability import poisson_log_value
 from simpleautodiff.rules.scalar.special import gauss
 from simpleautodiff.rules.scalar.trigonometric import sin
@@ -53,6 +53,7 @@ def vonmises_density(x: Any, kappa: Any) -> Any:
 
 def _moment_value(k: Any, x: Any, kappa: Any) -> Any:
     """Integrate (1 - cos t)^k times the density from 0 to x, as far as that is not negligible."""
+    (k,) = read_whole("vonmises_moment", k)
     x, kappa = np.broadcast_arrays(np.asarray(x, float), np.asarray(kappa, float))
     x = x - 2 * math.pi * np.round(x / (2 * math.pi))
     far = np.minimum(np.abs(x), 16 / np.sqrt(np.maximum(kappa, 1.0)))
@@ -60,7 +61,7 @@ def _moment_value(k: Any, x: Any, kappa: Any) -> Any:
 
     def integrand(t: Any) -> Any:
         rise = 2 * np.sin(t / 2) ** 2
-        return rise ** int(k) * np.exp(-kappa * rise)
+        return rise**k * np.exp(-kappa * rise)
 
     total = _integrate(integrand, far[..., None] * np.linspace(0, 1, 13))
     height = 2 * math.pi * scipy_special("i0e")(kappa[..., 0, 0])
@@ -93,6 +94,7 @@ vonmises_cdf: Wrapping = scipy_row(
 
 def _t_moment_value(k: Any, df: Any, nc: Any, t: Any) -> Any:
     """Integrate s^k φ(t s - nc) ∂P/∂a, P the gamma distribution of a = df/2 at df s²/2."""
+    (k,) = read_whole("nct_df_moment", k)
     df, nc, t = (np.asarray(x)[..., None] for x in np.broadcast_arrays(df * 1.0, nc, t))
     end = np.sqrt(1 + 24 / np.sqrt(df) + 240 / df)
     steps = np.arange(-9.0, 10.0)
@@ -111,7 +113,7 @@ def _t_moment_value(k: Any, df: Any, nc: Any, t: Any) -> Any:
     def integrand(s: Any) -> Any:
         a, u = np.broadcast_arrays(df / 2, df * s * s / 2)
         change = gammainc_derivative_value(1, a, u, np.exp(poisson_log_value(a - 1.0, u)))
-        return s ** int(k) * np.exp(-((t * s - nc) ** 2) / 2) / math.sqrt(2 * math.pi) * change
+        return s**k * np.exp(-((t * s - nc) ** 2) / 2) / math.sqrt(2 * math.pi) * change
 
     return _integrate(integrand, edges)
 
