@@ -164,7 +164,7 @@ def _replacements() -> dict[int, Any]:
     replacements = stand_ins_for_random()
     for module in modules:
         for name, value in vars(module).items():
-            if isinstance(value, functions) and not name.startswith("_"):
+            if (isinstance(value, functions) or value is np.nditer) and name[0] != "_":
                 replacements[id(value)] = Replacement(value)
         stand_in = ModuleType(module.__name__, module.__doc__)
         vars(stand_in).update(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.elements import iterate_elements
 from simpleautodiff.arrays.patch_scipy import has_node
 from simpleautodiff.arrays.registry import FUNCTIONS, decide
 from simpleautodiff.arrays.shaping import add_axes, lay_out
@@ -80,6 +81,7 @@ _BY_ROWS = {"C", "C_CONTIGUOUS", "CONTIGUOUS"}  # what np.require may be asked f
 _BY_COLUMNS = {"F", "F_CONTIGUOUS", "FORTRAN"}
 UNDISPATCHED: dict[Any, Any] = {
     np.arange: _arange,
+    np.nditer: iterate_elements,
     np.require: _require,
     np.asarray_chkfinite: _require_finite,
     np.linalg.norm: _norm,
