@@ -116,9 +116,9 @@ def _beta_value(m: Any, n: Any, a: Any, b: Any, nc: Any, y: Any) -> Any:
     m, n = read_orders("ncbeta_derivative", m, n)
 
     def member(j: Any) -> Any:
-        each = np.broadcast_arrays(a + j, b, y)
-        density = np.exp(_log_beta_density(*each))
-        return betainc_derivative_value(m, n, *each, density, polygamma_step_value)
+        first, second, at = np.broadcast_arrays(a + j, b, y)
+        density = np.exp(_log_beta_density(first, second, at))
+        return betainc_derivative_value(m, n, first, second, at, density, polygamma_step_value)
 
     return _mix("ncfdtr", nc, member, a, b, y)
 
