@@ -538,6 +538,24 @@ def test_parameters_without_a_derivative_are_refused(call):
         ad.grad(call)(X)
 
 
+@pytest.mark.parametrize("name", ["irwinhall", "ksone", "kstwo"])
+def test_parameters_that_are_whole_numbers_are_refused(name):
+    law = getattr(scipy.stats, name)
+    for method, point in (("cdf", law.ppf(0.3, 10)), ("ppf", 0.3)):
+        f = getattr(law, method)
+        with pytest.raises(ad.RuleError, match=r"is a whole number.*node\.value is one"):
+            ad.grad(lambda n, f=f, point=point: f(point, n))(10.0)
+    assert ad.grad(lambda x: law.cdf(x, 10))(0.3) == pytest.approx(law.pdf(0.3, 10), rel=1e-6)
+
+
+def test_stable_distributions_are_refused():
+    for method in ("pdf", "logpdf", "cdf"):
+        f = getattr(scipy.stats.levy_stable, method)
+        for call in (lambda x, f=f: f(x, 1.5, 0.1), lambda a, f=f: f(0.3, a, 0.1)):
+            with pytest.raises(ad.LostDerivativeError, match=r"no derivative rule.*levy_stable"):
+                ad.grad(call)(1.3)
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from simpleautodiff.arrays.lost_derivatives import SCIPY
+from simpleautodiff.arrays.lost_derivatives import REFUSED, SCIPY, no_scipy_rule
 from simpleautodiff.arrays.newton import invert
 from simpleautodiff.arrays.registry import SPECIAL_UFUNCS, Function, implements_scipy
 from simpleautodiff.arrays.scipy.scipy_densities import (
@@ -318,3 +318,23 @@ for _name in PLAIN_LAWS:
     for _method, _integral, _sign in (("_ppf", "_cdf", 1), ("_isf", "_sf", -1)):
         SCIPY[f"stats.{_name}.{_integral}"] = _make_integral(_name, _integral, _sign)
         SCIPY[f"stats.{_name}.{_method}"] = _make_quantile(_name, _method, _integral, _sign)
+
+
+def _refuse_law(*args: Any) -> Any:
+    raise no_scipy_rule("stats.levy_stable")
+
+
+def _refuse_count(*counts: Any) -> Any:
+    """Refuse a node as a parameter that is a whole number; SciPy checks all parameters first."""
+    raise RuleError(
+        "this parameter is a whole number, in which there is no derivative. Pass a plain number "
+        f"(node.value is one){cite_line()}"
+    )
+
+
+_REFUSALS = {
+    **{f"stats.{name}._argcheck": _refuse_count for name in ("irwinhall", "ksone", "kstwo")},
+    **{f"stats.levy_stable.{name}": _refuse_law for name in ("_pdf", "_cdf", "_ppf")},
+}
+SCIPY.update(_REFUSALS)
+REFUSED.update(_REFUSALS)
