@@ -171,3 +171,20 @@ def test_factors_that_jump_are_refused(f, x):
         ad.jvp(f, (x,), (x + 1,))
     with pytest.raises(ad.errors.MatrixError, match="full rank"):
         ad.vmap(ad.grad(lambda x: f(x).sum()))(np.stack([np.eye(3), x]))
+
+
+def test_the_pseudoinverse_of_a_matrix_close_to_singular_has_the_slopes_of_the_inverse():
+    left, right = (
+        np.linalg.qr(RNG.normal(size=(4, 4)))[0] for RNG in map(np.random.default_rng, (1, 2))
+    )
+    a = left @ np.diag([1.0, 0.3, 0.1, 1e-6]) @ right
+    weights = np.arange(16.0).reshape(4, 4) - 7
+    inverse, pseudo = (
+        lambda a, inv=inv: np.sum(weights * inv(a)) for inv in (np.linalg.inv, np.linalg.pinv)
+    )
+    expected = ad.grad(inverse)(a)
+    scale = np.max(np.abs(expected))
+    np.testing.assert_allclose(ad.grad(pseudo)(a), expected, rtol=0, atol=1e-8 * scale)
+    np.testing.assert_allclose(
+        ad.jacobian(pseudo, mode="forward")(a), expected, rtol=0, atol=1e-8 * scale
+    )

@@ -32,11 +32,29 @@ def keep_state(x):
     return np.sum(state.energy**2)
 
 
+def weigh_by_place(x):
+    """Go through the elements of a matrix by np.nditer, with their indices."""
+    table = np.outer(x, x)
+    total = sum(element * element for element in np.nditer(table))
+    it = np.nditer(table, flags=["multi_index"])
+    while not it.finished:
+        total += it[0] * it.multi_index[0] - it.iterindex * it.value
+        it.iternext()
+    return total
+
+
 made = np.frompyfunc(lambda a, b: a * b + 1, 2, 1)
 both = np.frompyfunc(lambda a: (a * a, np.sin(a)), 1, 2)
 PROGRAMS = {
     "ndenumerate": sum_by_index,
+    "nditer": weigh_by_place,
     "state": keep_state,
+    "arange": lambda x: np.sum(np.arange(x[0], 3.1, x[1]) ** 2) + np.arange(x[2]) @ x[:2],
+    "poly1d": lambda x: np.poly1d(x)(0.5) * np.poly1d([x[0], 1.0])(x[2]),
+    "poly1d, arithmetic": lambda x: (
+        (np.poly1d([x[0], 1.0, x[1]]) ** 2 - np.poly1d(x).deriv() * 3)(x[2])
+        + np.poly1d([1.0, x[0]], r=True).integ()(0.4)
+    ),
     "frompyfunc": lambda x: np.sum(np.asarray(made(x, 2.0), dtype=float) * x),
     "frompyfunc broadcast": lambda x: made(x[:, None], x)[2].sum() + made(x[0], x[1]),
     "frompyfunc of two results": lambda x: both(x)[0] @ both(x)[1],

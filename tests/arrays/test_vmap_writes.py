@@ -316,3 +316,19 @@ def test_a_batch_is_compared_with_a_copy_that_may_be_written_to(compare):
     x = np.array([[1.0, 5.0], [2.0, 6.0], [4.0, 7.0]])
     np.testing.assert_array_equal(ad.vmap(f)(x), [f(row) for row in x])
     np.testing.assert_array_equal(ad.vmap(ad.grad(f))(x), [ad.grad(f)(row) for row in x])
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract])
+def test_sums_at_indices_that_differ(ufunc):
+    def collect(x, i, shape):
+        y = np.ones(shape)
+        where = np.floor(x).astype(int) % 3
+        ufunc.at(y, (where, where * 0 + i) if len(shape) > 1 else where, x**2)
+        return np.sum(np.sin(y))
+
+    for shape in ((3,), (3, 4)):
+        f = lambda x, i, shape=shape: collect(x, i, shape)
+        pairs = list(zip(XS, PLACES, strict=True))
+        np.testing.assert_allclose(ad.vmap(f)(XS, PLACES), [f(*p) for p in pairs], rtol=1e-14)
+        expected = [ad.grad(f)(*p) for p in pairs]
+        np.testing.assert_allclose(ad.vmap(ad.grad(f))(XS, PLACES), expected, rtol=1e-13)

@@ -307,6 +307,23 @@ def test_checks_find_wrong_rules_of_both_orders():
         check_grads(forward, modes=["fwd"], order=1)(0.3)
 
 
+def test_checks_of_large_numbers_take_a_wider_step():
+    """A difference of a step of 1e-6 has a rounding error of 1e-4 here, of numbers of size 1."""
+    f = lambda x: 1e6 + np.sin(x)
+    check_grads(f)(0.3)
+    check_grads(lambda x, y: 1e6 + x * np.exp(y), (0, 1))(0.3, np.array([0.2, 0.5]))
+    wrong = primitive(lambda x: 1e6 + np.sin(x))
+    defvjp(wrong, lambda ans, x: lambda g: 1.001 * g * np.cos(x))
+    with pytest.raises(AssertionError, match=r"\(VJP\)"):
+        check_grads(wrong, modes=["rev"])(0.3)
+
+
+def test_truth_values_have_no_vector_space():
+    for truth in (True, np.True_):
+        with pytest.raises(TypeError, match="no vector space"):
+            vspace(truth)
+
+
 def test_checks_find_a_wrong_first_derivative_whose_own_derivative_is_right():
     wrong = primitive(np.sin)
     defvjp(wrong, lambda ans, x: lambda g: 1.001 * g * np.cos(x))

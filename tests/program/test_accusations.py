@@ -61,6 +61,9 @@ MORE = {  # rows that no function of NumPy meets
 ORDERS = {  # of rows whose first arguments are whole numbers
     **{name: [(1, 2, 3)] for name in ("expn", "gammainc_derivative", "zeta_derivative")},
     "kolmogorov_derivative": [(1, 2, 3)],
+    **{name: [(1, 2)] for name in ("chndtr_derivative", "ncx2_density_derivative")},
+    **{name: [(0, 1)] for name in ("vonmises_moment", "nct_df_moment")},
+    **{name: [(0, 1), (1,)] for name in ("ncbeta_derivative", "ncbeta_density_derivative")},
     "sph_harm_y": [(1, 2), (0, 1)],
     "betainc_derivative": [(0, 1), (1,)],
     "hyp1f1_derivative": [(0, 1), (1,), (0,)],

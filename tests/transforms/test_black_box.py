@@ -172,3 +172,10 @@ def test_plain_calls_are_those_of_the_function():
     assert type(box(5.0)) is float
     assert box.__name__ == "gamma"
     assert box.report.calls == 1
+
+
+def test_black_boxes_make_plain_arrays_in_functions_that_put_nodes_into_arrays():
+    box = ad.black_box(lambda x: np.array([np.sin(x), x**2]))
+    f = lambda x: np.sum(np.array([x, 2 * x])) * np.sum(box(x))
+    expected = 3 * (np.sin(0.7) + 0.49) + 2.1 * (np.cos(0.7) + 1.4)
+    assert ad.grad(f)(0.7) == pytest.approx(expected, rel=1e-9)

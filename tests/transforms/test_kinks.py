@@ -225,6 +225,7 @@ APART = {  # outside the domains of these there are values, and no derivatives
     *("betaln", "poisson_log", "inv_boxcox", "inv_boxcox1p", "polygamma", "sinc_derivative"),
     *("erfcx_derivative", "polygamma_step", "gammainc_derivative", "zeta_derivative", "airy"),
     *("chndtr", "ncx2_density", "nctdtr", "nct_density", "tklmbda", "kolmogorov_derivative"),
+    *("vonmises_moment", "vonmises_cdf"),
 }
 ELEMENTWISE = [
     row

@@ -31,6 +31,8 @@ REFUSED = (  # there is no enclosure of these, or of their slopes
         "kolmogorov",
     ),
     *("ncx2_density", "ncf_density", "nct_density", "kolmogorov_derivative"),
+    *("chndtr_derivative", "ncx2_density_derivative", "ncbeta_derivative", "nct_df_moment"),
+    *("ncbeta_density_derivative", "vonmises_cdf", "vonmises_moment"),
 )
 POSITIVE = (
     *("beta", "betaln", "digamma", "expi", "gamma", "lgamma", "polygamma"),

@@ -62,8 +62,13 @@ def compiled_call_error(x: Any) -> LostDerivativeError | None:
     if _is_random(call.func, frame):
         return _random_draw_error(x, call)
     if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS and call.args:
-        return _method_error(x, call, call.func)
+        owner = _resolve(call.func.value, frame)
+        unbound = inspect.isclass(owner) and issubclass(owner, np.ndarray)
+        array, *args = call.args if unbound else (call.func.value, *call.args)
+        return _method_error(x, call.func.attr, array, ast.Call(call.func, args, call.keywords))
     called = _resolve(call.func, frame)
+    if called is np.broadcast:
+        return _broadcast_error(x, call)
     if inspect.isclass(called) and issubclass(called, _NUMBERS) and call.args:
         return _number_error(x, call)
     return _compiled_error(x, call) if _is_compiled(called) else None
@@ -91,15 +96,23 @@ def shuffling_error(x: Any, frame: FrameType) -> LostDerivativeError | None:
 _SHUFFLE = ast.Call(ast.Attribute(ast.Name("rng"), "shuffle"), [], [])
 
 
-def _method_error(x: Any, call: ast.Call, method: ast.Attribute) -> LostDerivativeError:
-    array, name = method.value, method.attr
+def _method_error(x: Any, name: str, array: ast.expr, call: ast.Call) -> LostDerivativeError:
     function = ast.Attribute(ast.Name("np"), name)
     ways_out = [ast.unparse(ast.Call(function, [array, *call.args], call.keywords))]
-    if name == "dot":
+    if name == "dot" and call.args:
         ways_out.insert(0, ast.unparse(ast.BinOp(array, ast.MatMult(), call.args[0])))
     return LostDerivativeError(
-        f"{ast.unparse(method)} is a method of a plain array: with {x!r} it would drop its "
+        f"{ast.unparse(call.func)} is a method of a plain array: with {x!r} it would drop its "
         f"derivative. Write {' or '.join(ways_out)}{cite_line()}"
+    )
+
+
+def _broadcast_error(x: Any, call: ast.Call) -> LostDerivativeError:
+    shapes = ", ".join(f"np.shape({ast.unparse(array)})" for array in call.args)
+    return LostDerivativeError(
+        f"np.broadcast goes through plain numbers: with {x!r} it would drop its derivative. The "
+        f"common shape is np.broadcast_shapes({shapes}); np.broadcast_arrays takes nodes"
+        f"{cite_line()}"
     )
 
 

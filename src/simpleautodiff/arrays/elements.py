@@ -1,4 +1,4 @@
-"""Going through the elements of an array of nodes: np.ndenumerate, and ufuncs of np.frompyfunc."""
+"""Going through the elements of an array of nodes: np.ndenumerate, np.nditer, np.frompyfunc."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced
+from simpleautodiff.core.level import Traced, Written, take_current
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 
 
@@ -53,3 +53,65 @@ class Elements:
 def enumerate_elements(enumerating: Any, arr: Any) -> None:
     """Go through indices and elements: np.ndenumerate."""
     enumerating.iter = Elements(arr)
+
+
+class ElementIterator:
+    """What np.nditer of one array is, for a node: its elements, and where they are."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.places = list(np.ndindex(*shape_of(take_current(array))))
+        self.iterindex = 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether there are no more elements."""
+        return self.iterindex >= len(self.places)
+
+    @property
+    def multi_index(self) -> tuple[int, ...]:
+        """The index of the element, one number for each axis."""
+        return self.places[self.iterindex]
+
+    @property
+    def index(self) -> int:
+        """The index of the element in the flat array."""
+        return self.iterindex
+
+    @property
+    def value(self) -> Any:
+        """The element."""
+        return self.array[self.multi_index]
+
+    def __getitem__(self, operand: int) -> Any:
+        return (self.value,)[operand]
+
+    def iternext(self) -> bool:
+        """Go to the next element; tell whether there is one."""
+        self.iterindex += 1
+        return not self.finished
+
+    def reset(self) -> None:
+        """Go to the first element."""
+        self.iterindex = 0
+
+    def __iter__(self) -> Any:
+        while not self.finished:
+            yield self.value
+            self.iternext()
+
+    def __enter__(self) -> ElementIterator:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+def iterate_elements(op: Any, flags: Any = (), *settings: Any, **options: Any) -> Any:
+    """Do what np.nditer does; of a node, with its elements one by one."""
+    if isinstance(op, (Traced, Written)) and set(flags or ()) <= _TAKEN_FLAGS:
+        return ElementIterator(op)
+    return np.nditer(op, flags or (), *settings, **options)
+
+
+_TAKEN_FLAGS = {"multi_index", "c_index", "refs_ok", "zerosize_ok"}

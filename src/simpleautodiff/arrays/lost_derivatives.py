@@ -19,6 +19,7 @@ from simpleautodiff.errors import LostDerivativeError, TraceError, cite_line, fi
 from simpleautodiff.rules.decisions import note_answer
 
 SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> its implementation for nodes
+REFUSED: set[str] = set()  # those of which the implementation is a clear refusal
 THROUGH_SCIPY: set[str] = set()  # those of which the implementation calls SciPy's own function
 INSTEAD: dict[str, str] = {}  # "linalg.orth" -> advice for a function without a derivative
 
@@ -66,6 +67,7 @@ def _conversion_error(x: Any) -> LostDerivativeError:
 
 _PLAIN_STORAGE = {  # parts of NumPy that store plain arrays, by module or name: what to write
     "numpy.ma": "np.ma keeps plain arrays; write np.where(mask, 0.0, x), or x[~mask]",
+    "numpy.testing": "np.testing compares plain arrays; write x.value",
     "numpy.polynomial": "this part of np.polynomial keeps plain coefficients; these functions take "
     "nodes: np.polynomial.polynomial.polyval(x, c), chebyshev.chebval(x, c), np.roots and others",
     "as_strided": "as_strided looks at plain memory; sliding_window_view(x, n), which is in "

@@ -164,7 +164,7 @@ def _replacements() -> dict[int, Any]:
     replacements = stand_ins_for_random()
     for module in modules:
         for name, value in vars(module).items():
-            if isinstance(value, functions) and not name.startswith("_"):
+            if (isinstance(value, functions) or value is np.nditer) and name[0] != "_":
                 replacements[id(value)] = Replacement(value)
         stand_in = ModuleType(module.__name__, module.__doc__)
         vars(stand_in).update(
@@ -251,7 +251,7 @@ def _has_patched(loaded: int, pending: int) -> bool:
 
 
 def _run(f: Any, run: Callable[[], Any], again: Callable[[], Any], before: tuple[int, int]) -> Any:
-    code = getattr(f, "__code__", f)
+    code = _find_code(f) if _need_replacements else None
     known = _need_replacements.get(id(code))
     if known is not None and known[0]() is code:
         try:
@@ -266,7 +266,14 @@ def _run(f: Any, run: Callable[[], Any], again: Callable[[], Any], before: tuple
     except LostDerivativeError as error:
         if _has_patched(*before):
             raise
-        return _run_again(code, again, error, before)
+        return _run_again(_find_code(f), again, error, before)
+
+
+def _find_code(f: Any) -> Any:
+    """Return the code of the user's function; transformations of functions share theirs."""
+    while (inner := getattr(f, "__wrapped__", None) or getattr(f, "transformed", None)) is not None:
+        f = inner
+    return getattr(f, "__code__", f)
 
 
 _REFUSED = (AutodiffError, AttributeError, TypeError, ValueError)  # raised by code given nodes

@@ -198,11 +198,14 @@ ARRAY_METHODS |= {
     "byteswap": _refuse_method("byteswap()", "use x.value.byteswap()"),
     "setflags": _refuse_method("setflags()", "use x.copy() to keep x as it is", "has no effect"),
     "as_integer_ratio": _refuse_method(
-        "as_integer_ratio()", "for statistics.mean(x) write np.mean(x)"
+        "as_integer_ratio()",
+        "for statistics.mean(x) write np.mean(x), for its stdev and variance np.std and np.var "
+        "with ddof=1; x.value.as_integer_ratio() is that of the plain number",
     ),
     "is_integer": lambda self: bool(self == np.floor(self)),
     "hex": _refuse_method("hex()", "use x.value.hex()"),
     **{name: _refuse_attribute(name) for name in ("data", "ctypes", "base")},
+    **{name: _refuse_attribute(name) for name in ("__dlpack__", "__dlpack_device__")},
     **{name: _refuse_foreign_name(name, instead) for name, instead in FOREIGN_NAMES.items()},
     "tobytes": _refuse_method("tobytes()", "use x.value.tobytes()"),
     "copy": lambda self, order="C": FUNCTIONS[np.copy](self, order),

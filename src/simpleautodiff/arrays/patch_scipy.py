@@ -21,7 +21,9 @@ from simpleautodiff.arrays.elements import enumerate_elements
 from simpleautodiff.arrays.given_values import give_values, unless_double
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
+from simpleautodiff.arrays.numpy.polynomials import make_poly1d
 from simpleautodiff.arrays.registry import Function, explain_arguments
+from simpleautodiff.arrays.scipy.scipy_quantiles import PLAIN_LAWS
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, patch_constructors
 from simpleautodiff.arrays.writes.versions import Writable
@@ -105,6 +107,7 @@ def _patch_numpy(numpy: Any) -> None:
     _patch_method(type(numpy.c_), "__getitem__", "np.c_", joining.join_columns, True)
     _patch_method(numpy.vectorize, "__call__", "np.vectorize", joining.call_vectorized, True)
     _patch_method(numpy.ndenumerate, "__init__", "np.ndenumerate", enumerate_elements, True)
+    _patch_method(numpy.poly1d, "__init__", "np.poly1d", make_poly1d, True)
 
 
 def _patch_series(polynomial: Any) -> None:
@@ -185,7 +188,11 @@ _EXACT = {  # exact to the last bit, or with arbitrary signs
     *("scipy.linalg." + name for name in ("logm", "lu")),
     *("scipy.linalg." + name for name in ("cho_factor", "lu_factor", "solve_sylvester")),
     *("scipy.stats." + name for name in ("pearsonr", "rv_continuous._cdf", "rv_continuous._ppf")),
-    *("scipy.stats.norminvgauss." + name for name in ("_cdf", "_sf", "_isf")),
+    *(
+        f"scipy.stats.{law}.{name}"
+        for law in PLAIN_LAWS
+        for name in ("_cdf", "_sf", "_ppf", "_isf")
+    ),
     "scipy.stats.vonmises._cdf",
 }
 _EXACT_IN_DOUBLE = {  # computed in 64 bits, where SciPy computes in those of the argument

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.elements import iterate_elements
 from simpleautodiff.arrays.patch_scipy import has_node
 from simpleautodiff.arrays.registry import FUNCTIONS, decide
 from simpleautodiff.arrays.shaping import add_axes, lay_out
@@ -60,9 +61,27 @@ def _vector_norm(x: Any, /, *, ord: Any = 2, **kwargs: Any) -> Any:
     return norm(x, ord=ord, **kwargs)
 
 
+def _arange(*bounds: Any, dtype: Any = None, **ignored: Any) -> Any:
+    """Do what np.arange does: start + i step; how many numbers there are is a step function."""
+    if not has_node(bounds):
+        return np.arange(*bounds, dtype=dtype, **ignored)
+    match bounds:
+        case (stop,):
+            start, step = 0, 1
+        case (start, stop):
+            step = 1
+        case (start, stop, step, *_):
+            dtype = next(iter(bounds[3:]), dtype)
+    count = max(int(np.ceil((stop - start) / step)), 0)
+    numbers = start + (start + step - start) * np.arange(count)
+    return numbers if dtype is None else np.asarray(numbers, like=numbers).astype(dtype)
+
+
 _BY_ROWS = {"C", "C_CONTIGUOUS", "CONTIGUOUS"}  # what np.require may be asked for
 _BY_COLUMNS = {"F", "F_CONTIGUOUS", "FORTRAN"}
-UNDISPATCHED = {
+UNDISPATCHED: dict[Any, Any] = {
+    np.arange: _arange,
+    np.nditer: iterate_elements,
     np.require: _require,
     np.asarray_chkfinite: _require_finite,
     np.linalg.norm: _norm,

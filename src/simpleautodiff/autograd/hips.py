@@ -16,7 +16,7 @@ from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import ResultError
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms import grad as transforms
-from simpleautodiff.transforms.arguments import Argnums
+from simpleautodiff.transforms.arguments import Argnums, name_of
 from simpleautodiff.transforms.grad import jvp, vjp
 from simpleautodiff.transforms.jacobian import jacobian
 from simpleautodiff.values.functions import is_complex
@@ -64,7 +64,7 @@ def _give_shape(seed: Any, like: Any) -> Any:
     return np.reshape(seed, shape_of(like)) if math.prod(shape_of(seed)) == 1 else seed
 
 
-def _note_independence(f: F) -> F:
+def note_independence(f: F) -> F:
     """Return f, with a warning where its result does not depend on its arguments."""
 
     def noting(*args: Any, **kwargs: Any) -> Any:
@@ -79,12 +79,13 @@ def _note_independence(f: F) -> F:
 
 def _give_numbers(f: F) -> F:
     """Return f with True and False among its results converted to numbers."""
-    noting = _note_independence(f)
+    noting = note_independence(f)
 
     def give_numbers(x: Any) -> Any:
         result = noting(x)
         return result * 1.0 if isinstance(result, (bool, np.bool_)) else result
 
+    give_numbers.__wrapped__ = noting  # type: ignore[attr-defined]
     return give_numbers
 
 
@@ -108,7 +109,7 @@ def value_and_grad(f: F, argnum: Argnums = 0) -> F:
     >>> value_and_grad(lambda x: x[:1] ** 2)(np.array([3.0, 1.0]))
     (array([9.]), array([6., 0.]))
     """
-    noting = _note_independence(f)
+    noting = note_independence(f)
 
     def number_and_result(*args: Any, **kwargs: Any) -> Any:
         result = noting(*args, **kwargs)
@@ -134,8 +135,14 @@ def grad(f: F, argnum: Argnums = 0) -> F:
     >>> grad(lambda x: np.dot(x, x).reshape(1, 1))(np.array([3.0, 1.0]))
     array([6., 2.])
     """
-    both = value_and_grad(f, argnum)
-    return transforms.name_after(lambda *args, **kwargs: both(*args, **kwargs)[1], "grad", f)
+    noting = note_independence(f)
+
+    def number(*args: Any, **kwargs: Any) -> Any:
+        return _as_number(noting(*args, **kwargs))
+
+    number.__name__ = name_of(f)
+    number.__wrapped__ = f  # type: ignore[attr-defined]
+    return transforms.grad(number, argnum)
 
 
 def make_vjp(f: F, argnum: Argnums = 0) -> Callable[..., tuple[F, Any]]:

@@ -115,9 +115,10 @@ class ArrayVSpace(VSpace):
 
     def randn(self) -> Any:
         """Return a random vector, of NumPy's global generator."""
-        real = np.random.randn(*self.shape)  # noqa: NPY002  (as in HIPS autograd)
-        noise = real + 1j * np.random.randn(*self.shape) if self.iscomplex else real  # noqa: NPY002
-        return np.asarray(noise).astype(self.dtype)[()]
+        noise: Any = np.random.randn(*self.shape)  # noqa: NPY002  (as in HIPS autograd)
+        if self.iscomplex:
+            noise = noise + 1j * np.random.randn(*self.shape)  # noqa: NPY002
+        return np.asarray(noise, self.dtype)[()]
 
     def _inner_prod(self, x: Any, y: Any) -> Any:
         product = np.vdot(x, y)  # of conjugates, if complex
@@ -191,6 +192,9 @@ def _parts(value: Any, like: Any = None) -> list[Any]:
     return list_parts(value) or []
 
 
+_NUMBERS = (np.ndarray, np.generic, int, float, complex)
+
+
 def vspace(value: Any) -> Any:
     """Return the vector space of a number, an array, a structure of them, or a registered type.
 
@@ -202,7 +206,7 @@ def vspace(value: Any) -> Any:
     value = to_plain(take_current(value))
     if type(value) in VSpace.mappings:
         return VSpace.mappings[type(value)](value)
-    if isinstance(value, (np.ndarray, np.generic, int, float, complex)):
+    if isinstance(value, _NUMBERS) and not isinstance(value, (bool, np.bool_)):
         return ArrayVSpace(value)
     if list_parts(value) is not None:
         return ContainerVSpace(value)
@@ -210,3 +214,17 @@ def vspace(value: Any) -> Any:
         f"no vector space is known for {value!r} of type {type(value).__name__}; "
         "register one with VSpace.register"
     )
+
+
+def move(x: Any, direction: Any, a: float) -> Any:
+    """Return x + a times a direction, of one vector space.
+
+    Examples
+    --------
+    >>> move([1.0, np.zeros(2)], [2.0, np.ones(2)], 0.5)
+    [2.0, array([0.5, 0.5])]
+    """
+    if isinstance(x, (float, np.ndarray)) and isinstance(direction, (float, np.ndarray)):
+        return x + a * direction
+    space = vspace(x)
+    return space.add(x, space.scalar_mul(direction, a))

@@ -32,6 +32,7 @@ def restrict_to(
         return f(*given, **kwargs)
 
     of_some.__name__ = name_of(f)
+    of_some.transformed = f  # type: ignore[attr-defined]
     chosen = tuple([args[place] for place in places])
     return of_some, (chosen if several else chosen[0])
 

@@ -12,40 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.arrays.lost_derivatives import explain_compiled_scipy
 from simpleautodiff.arrays.made_arrays import run_with_replacements
 from simpleautodiff.arrays.writes.writable import unpromote
-from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.core.node import TapeNode
 from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
-    LostDerivativeError,
-    cite_line_of,
     short_repr,
 )
+from simpleautodiff.transforms.foreign_errors import explain_error
 from simpleautodiff.values.labelled_arrays import strip_labels
 from simpleautodiff.values.pytree import look_up, map_leaves, put_in
-
-_ALTERNATIVES = {  # part of the error that compiled code raises for a node -> what to write
-    "Iterator operand": "np.nditer gives plain numbers; write for i in np.ndindex(x.shape): x[i]",
-    "Error setting single item of array": "y.flat[0] = x takes nodes if y was made inside the "
-    "function, with np.zeros, np.array or np.copy: make it there, or a copy of it",
-    "bytes-like object is required": "the memory of a node is not seen; use functions of NumPy",
-    "must be numpy.ndarray, not ": "compiled code takes plain arrays. For splu(A).solve(b) and "
-    "factorized(A)(b) write scipy.sparse.linalg.spsolve(A, b), else declare it with "
-    "@simpleautodiff.primitive",
-    "must be Tensor, not": "functions of PyTorch take tensors, and have derivatives of their own. "
-    "Write np.tanh(x) for torch.tanh(x), simpleautodiff.relu(x) for F.relu(x): NumPy's functions "
-    "take nodes that hold tensors, too. Or declare the function with @simpleautodiff.primitive",
-    "number of diagonals": "a sparse matrix has plain elements; for scipy.sparse.diags(d) @ x "
-    "write d * x",
-    "not a proper array of floats": "compiled code takes plain numbers. Write "
-    "simpleautodiff.plug.solve_root(f, x0, p), or solve_minimum for least squares, where f(x, p) "
-    "takes what is differentiated as an argument",
-}
-_WRAPPING_ERRORS = (ValueError, TypeError, SystemError)  # NumPy may raise these from another error
 
 Argnums = int | str | tuple[int | str, ...] | list[int | str]
 
@@ -193,7 +171,7 @@ def call_explained(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     except AutodiffError:
         raise
     except Exception as error:
-        _explain(error)
+        explain_error(error)
         if isinstance(error, TypeError):
             _explain_arity(f, args, kwargs)
         raise
@@ -202,23 +180,6 @@ def call_explained(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 def _call_again(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Call `f` once more, with arguments that the first call has not written to."""
     return call_explained(f, map_leaves(unpromote, args), map_leaves(unpromote, kwargs))
-
-
-def _explain(error: Exception) -> None:
-    """Raise a clear error instead of one that compiled code raised because of a node."""
-    if isinstance(error, _WRAPPING_ERRORS) and isinstance(error.__cause__, AutodiffError):
-        # NumPy hides the reason it refused `array[0] = node`.
-        raise error.__cause__.with_traceback(error.__traceback__) from None
-    if isinstance(error, ValueError) and "read-only" in str(error) and engine.is_locked():
-        raise LostDerivativeError(
-            f"{error}: an array that a recorded operation has used is written to before the "
-            "derivative is computed. Use a copy in the operation, as in x * c.copy(), or write "
-            "to another array"
-        ) from error
-    for message, alternative in _ALTERNATIVES.items():
-        if message in str(error):
-            alternative = explain_compiled_scipy(error) or alternative
-            raise LostDerivativeError(f"{error}: {alternative}{cite_line_of(error)}") from error
 
 
 def _explain_arity(f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simpleautodiff.arrays.writes.versions import MAKING
 from simpleautodiff.core.level import apply
 from simpleautodiff.core.linear import Linear
 from simpleautodiff.core.primitive import Primitive
@@ -17,6 +18,7 @@ from simpleautodiff.rules.array.shapes import reshape
 from simpleautodiff.transforms.arguments import check_function, name_of
 from simpleautodiff.transforms.packing import PackedInputs, PackedResults, is_number
 from simpleautodiff.values.pytree import flatten, map_leaves
+from simpleautodiff.values.scoped import scoped
 
 F = Callable[..., Any]
 _SHRINK = (1.0, 1 / 32, 1 / 1024)  # smaller steps to try if the first is too long
@@ -244,7 +246,9 @@ class _Call:
     def compute_all(self, points: list[Any], order: int) -> list[Any]:
         """Return all derivatives of an order at some points."""
         if order == 0:
-            return list(map(self._join, self.box.evaluate(list(map(self.inputs.split, points)))))
+            with scoped(MAKING, False):  # the black box is given plain numbers, and makes such
+                results = self.box.evaluate(list(map(self.inputs.split, points)))
+            return list(map(self._join, results))
         return [self._differentiate(point, order - 1) for point in points]
 
     def _differentiate(self, x: Any, order: int) -> Any:

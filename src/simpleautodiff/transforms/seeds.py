@@ -14,11 +14,22 @@ from simpleautodiff.values.functions import check_value, is_complex
 from simpleautodiff.values.other_arrays import is_foreign, wrap_foreign
 from simpleautodiff.values.pytree import flatten, is_not_number, matching_leaves
 
+_FLOAT = np.dtype(float)
+
 
 def match_leaves(tree: Any, like: Any, what: str) -> list[Any]:
     """Return the leaves of a seed; refuse one without the structure and the shapes of `like`."""
+    if type(tree) is type(like) is tuple and len(tree) == len(like) and all(map(_fits, tree, like)):
+        return list(tree)
     pairs = zip(matching_leaves(tree, like, what), flatten(like)[0], strict=True)
     return [_match_leaf(leaf, model, what) for leaf, model in pairs if not is_not_number(model)]
+
+
+def _fits(seed: Any, like: Any) -> bool:
+    """Tell whether a seed and what it belongs to are two floats, or arrays of floats of a shape."""
+    if type(seed) is np.ndarray is type(like):
+        return seed.dtype is _FLOAT is like.dtype and seed.shape == like.shape
+    return type(seed) is float is type(like)
 
 
 def _match_leaf(leaf: Any, model: Any, what: str) -> Any:

@@ -41,6 +41,14 @@ def polyval(p: Any, x: Any) -> Any:
     return result
 
 
+def make_poly1d(self: Any, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
+    """Do what np.poly1d(...) does; a coefficient that is 0 stays, as its derivative may not be."""
+    coefficients = _coefficients(as_array(np.poly(c_or_r) if r else c_or_r))
+    if len(shape_of(coefficients)) > 1:
+        raise InputError(f"np.poly1d: Polynomial must be 1d only.{cite_line()}")
+    self._coeffs, self._variable = coefficients, variable or "x"
+
+
 @implements(np.polyadd)
 def polyadd(a1: Any, a2: Any) -> Any:
     """Add polynomials."""

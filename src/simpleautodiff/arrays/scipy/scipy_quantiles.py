@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from simpleautodiff.arrays.lost_derivatives import SCIPY
+from simpleautodiff.arrays.lost_derivatives import REFUSED, SCIPY, no_scipy_rule
 from simpleautodiff.arrays.newton import invert
 from simpleautodiff.arrays.registry import SPECIAL_UFUNCS, Function, implements_scipy
 from simpleautodiff.arrays.scipy.scipy_densities import (
@@ -40,6 +40,7 @@ from simpleautodiff.rules.scalar.noncentral import (
     tklmbda,
 )
 from simpleautodiff.rules.scalar.probability import log_ndtr, owens_t
+from simpleautodiff.rules.scalar.shape_integrals import vonmises_cdf
 from simpleautodiff.rules.scalar.special import erfc
 from simpleautodiff.rules.scalar.trigonometric import cos, sin
 from simpleautodiff.values.functions import optional
@@ -290,26 +291,50 @@ def _distribution(name: str) -> Any:
     return getattr(optional("scipy.stats", name), name)
 
 
-@implements_scipy("stats.vonmises._cdf")
-def vonmises_cdf(x: Any, kappa: Any) -> Any:
-    """Return the distribution function of von Mises, which is compiled."""
-    return _integrate("_cdf", 1, _distribution("vonmises"), x, kappa)
+SCIPY["stats.vonmises._cdf"] = vonmises_cdf
 
 
-@implements_scipy("stats.norminvgauss._cdf")
-def norminvgauss_cdf(x: Any, a: Any, b: Any) -> Any:
-    """Return the distribution function of a normal-inverse Gaussian distribution."""
-    return _integrate("_cdf", 1, _distribution("norminvgauss"), x, a, b)
+# Distributions whose functions are compiled, or integrated in plain numbers.
+PLAIN_LAWS = ("genhyperbolic", "geninvgauss", "ksone", "kstwo", "landau", "norminvgauss")
 
 
-@implements_scipy("stats.norminvgauss._sf")
-def norminvgauss_sf(x: Any, a: Any, b: Any) -> Any:
-    """Return the probability beyond x of a normal-inverse Gaussian distribution."""
-    return _integrate("_sf", -1, _distribution("norminvgauss"), x, a, b)
+def _make_integral(name: str, method: str, sign: int) -> Function:
+    return lambda x, *shapes: _integrate(method, sign, _distribution(name), x, *shapes)
 
 
-@implements_scipy("stats.norminvgauss._isf")
-def norminvgauss_isf(q: Any, a: Any, b: Any) -> Any:
-    """Return the x beyond which the probability is q."""
-    law = _distribution("norminvgauss")
-    return invert(evaluate_plainly(law._isf, q, a, b), q, (a, b), law._sf, _minus(law._pdf))
+def _make_quantile(name: str, method: str, integral: str, sign: int) -> Function:
+    """Return the quantile of a distribution, from below or from above."""
+
+    def quantile(q: Any, *shapes: Any) -> Any:
+        law = _distribution(name)
+        x = evaluate_plainly(getattr(law, method), q, *shapes)
+        slope = _find_density(law) if sign > 0 else _minus(_find_density(law))
+        return invert(x, q, shapes, getattr(law, integral), slope)
+
+    return quantile
+
+
+for _name in PLAIN_LAWS:
+    for _method, _integral, _sign in (("_ppf", "_cdf", 1), ("_isf", "_sf", -1)):
+        SCIPY[f"stats.{_name}.{_integral}"] = _make_integral(_name, _integral, _sign)
+        SCIPY[f"stats.{_name}.{_method}"] = _make_quantile(_name, _method, _integral, _sign)
+
+
+def _refuse_law(*args: Any) -> Any:
+    raise no_scipy_rule("stats.levy_stable")
+
+
+def _refuse_count(*counts: Any) -> Any:
+    """Refuse a node as a parameter that is a whole number; SciPy checks all parameters first."""
+    raise RuleError(
+        "this parameter is a whole number, in which there is no derivative. Pass a plain number "
+        f"(node.value is one){cite_line()}"
+    )
+
+
+_REFUSALS = {
+    **{f"stats.{name}._argcheck": _refuse_count for name in ("irwinhall", "ksone", "kstwo")},
+    **{f"stats.levy_stable.{name}": _refuse_law for name in ("_pdf", "_cdf", "_ppf")},
+}
+SCIPY.update(_REFUSALS)
+REFUSED.update(_REFUSALS)

@@ -11,7 +11,14 @@ from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.registry import FUNCTIONS, IN_PLACE_FUNCTIONS, as_array, is_batch
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, Written, take_current, to_plain
-from simpleautodiff.rules.array.indexing import getitem, is_recorded, record_with, scatter
+from simpleautodiff.rules.array.indexing import (
+    find_batches,
+    flat_indices as find_flat_indices,
+    getitem,
+    is_recorded,
+    record_with,
+    scatter,
+)
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.decisions import find_written_level
 from simpleautodiff.values.functions import Function
@@ -94,7 +101,7 @@ def write_at(ufunc: Any, a: Any, indices: Any, *values: Any) -> None:
     a = a.writable()
     before = a.current
     _write_each(ufunc, a, indices, values)
-    if find_written_level(before, values) is None:
+    if find_written_level(before, values) is None and not find_batches(indices):
         a.current = give_values(a.current, _make_changed(ufunc), (before, indices, *values), {})
     return None
 
@@ -118,18 +125,29 @@ def _write_each(ufunc: Any, a: Writable, indices: Any, values: Any) -> None:
         total = scatter(*[record_with(indices, v) for v in given], indices, _shape(a))
         a.current = ufunc(a.current, total)
         return
-    flat_indices = _make_flat_indices(a)[indices]
-    given = [np.broadcast_to(_as_array(v), flat_indices.shape).reshape(-1) for v in values]
-    flat_indices = flat_indices.reshape(-1)
+    if find_batches(indices) and ufunc in (np.add, np.subtract):
+        a.current = ufunc(a.current, _add_up_examples(indices, _shape(a), *values))
+        return
+    chosen = _make_flat_indices(a)[indices]
+    given = [np.broadcast_to(_as_array(v), chosen.shape).reshape(-1) for v in values]
+    chosen = chosen.reshape(-1)
     if ufunc in (np.add, np.subtract):
-        total = scatter(*given, flat_indices, (math.prod(_shape(a)),))
+        total = scatter(*given, chosen, (math.prod(_shape(a)),))
         a.current = ufunc(a.current, reshape(total, _shape(a)))
         return
-    turns = _count_previous(flat_indices)
+    turns = _count_previous(chosen)
     for turn in range(turns.max(initial=-1) + 1):
         now = np.flatnonzero(turns == turn)
-        before = reshape(a.current, (-1,))[flat_indices[now]]
-        _write(a, flat_indices[now], ufunc(before, *[value[now] for value in given]))
+        before = reshape(a.current, (-1,))[chosen[now]]
+        _write(a, chosen[now], ufunc(before, *[value[now] for value in given]))
+
+
+def _add_up_examples(indices: Any, shape: tuple[int, ...], values: Any) -> Any:
+    """Add up values at indices that differ between the examples of a batch."""
+    chosen = find_flat_indices(indices, shape)
+    each = np.broadcast_to(_as_array(values), shape_of(chosen)) + 0 * chosen
+    total = scatter(reshape(each, (-1,)), reshape(chosen, (-1,)), (math.prod(shape),))
+    return reshape(total, shape)
 
 
 def _count_previous(flat_indices: Any) -> Any:

@@ -309,24 +309,30 @@ eig: Wrapping = row(
 
 def _pinv_push(dot: Any, p: Any, a: Any) -> Any:
     back = flip(dot)
-    tall = matmul(p, matmul(flip(p), back))
-    wide = matmul(matmul(back, flip(p)), p)
-    return (
-        tall
-        - matmul(matmul(tall, a), p)
-        + wide
-        - matmul(p, matmul(a, wide))
-        - matmul(matmul(p, dot), p)
-    )
+    tall = matmul(p, matmul(flip(p), _off_rows(back, a, p)))
+    wide = matmul(matmul(_off_columns(back, p, a), flip(p)), p)
+    return tall + wide - matmul(matmul(p, dot), p)
 
 
 def _pinv_pull(bar: Any, p: Any, a: Any) -> Any:
     bar = swap(bar)
-    right = bar - matmul(a, matmul(p, bar))  # the transpose of the factor to the right of dAᴴ
-    left = bar - matmul(matmul(bar, p), a)
-    first = matmul(right, matmul(p, flip(p)))
-    second = matmul(matmul(flip(p), p), left)
+    first = matmul(_off_columns(bar, a, p), matmul(p, flip(p)))
+    second = matmul(matmul(flip(p), p), _off_rows(bar, p, a))
     return conj(first + second) - swap(matmul(p, matmul(bar, p)))
+
+
+def _off_columns(x: Any, a: Any, p: Any) -> Any:
+    """Return (1 - a p) x, projected twice: p magnifies what rounding leaves of the first time."""
+    for _ in range(2):
+        x = x - matmul(a, matmul(p, x))
+    return x
+
+
+def _off_rows(x: Any, p: Any, a: Any) -> Any:
+    """Return x (1 - p a), projected twice as well."""
+    for _ in range(2):
+        x = x - matmul(matmul(x, p), a)
+    return x
 
 
 pinv: Wrapping = row(

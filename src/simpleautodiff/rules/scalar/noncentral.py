@@ -2,7 +2,7 @@
 
 The noncentral χ² distribution is a mixture of χ² distributions, by Poisson's probabilities of mean
 nc/2; the one of F likewise. So a slope in nc is a difference of two members of the mixture, which
-have two degrees of freedom more or less. In the degrees of freedom there is no closed form.
+have two degrees of freedom more or less. In the degrees of freedom each member is differentiated.
 """
 
 from __future__ import annotations
@@ -19,8 +19,15 @@ from simpleautodiff.rules.branches import choose
 from simpleautodiff.rules.row import Wrapping
 from simpleautodiff.rules.scalar.information import boxcox, boxcox1p
 from simpleautodiff.rules.scalar.parameter_values import differentiate_exp, read_orders, require
+from simpleautodiff.rules.scalar.poisson_mixtures import (
+    chndtr_derivative,
+    ncbeta_density_derivative,
+    ncbeta_derivative,
+    ncx2_density_derivative,
+)
 from simpleautodiff.rules.scalar.probability import poch
-from simpleautodiff.rules.scipy_values import refuse_rule, scipy_method, scipy_row
+from simpleautodiff.rules.scalar.shape_integrals import nct_df_moment
+from simpleautodiff.rules.scipy_values import scipy_method, scipy_row
 
 # The noncentral χ² distribution. ------------------------------------------------------------------
 
@@ -29,7 +36,7 @@ CHI_SQUARED = Domain("x > 0, df > 0, nc ≥ 0", lambda x, df, nc: x > 0 and df >
 ncx2_density: Wrapping = scipy_row(
     "ncx2_density",
     lambda v, x, df, nc: (v * (df - 2 - x) + nc * ncx2_density(x, df + 2, nc)) / (2 * x),
-    refuse_rule("ncx2_density", "df"),
+    lambda _v, x, df, nc: ncx2_density_derivative(1, x, df, nc),
     lambda v, x, df, nc: (ncx2_density(x, df + 2, nc) - v) / 2,
     value=lambda x, df, nc: scipy_method("ncx2", "pdf")(x, df, nc),
     reason="each member of the mixture is x^(df/2 - 1) exp(-x/2), times a constant",
@@ -38,7 +45,7 @@ ncx2_density: Wrapping = scipy_row(
 chndtr = scipy_row(
     "chndtr",
     lambda _v, x, df, nc: ncx2_density(x, df, nc),
-    refuse_rule("chndtr", "df"),
+    lambda _v, x, df, nc: chndtr_derivative(1, x, df, nc),
     lambda _v, x, df, nc: -ncx2_density(x, df + 2, nc),
     reason="the slope is the density; in nc, minus that of two degrees of freedom more",
     domain=CHI_SQUARED,
@@ -64,10 +71,24 @@ def _ncf_density_slope(v: Any, dfn: Any, dfd: Any, nc: Any, x: Any) -> Any:
     return v * first + nc / 2 * _next_density(dfn, dfd, nc, x) * (1 / x - ratio)
 
 
+def _to_beta(dfn: Any, dfd: Any, nc: Any, x: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the arguments of the noncentral beta distribution."""
+    return dfn / 2, dfd / 2, nc, dfn * x / (dfd + dfn * x)
+
+
+def _ncf_density_slopes(v: Any, dfn: Any, dfd: Any, nc: Any, x: Any) -> tuple[Any, Any]:
+    """Return the derivatives in dfn and dfd, which are in a, b, and in the scale of x."""
+    of_beta = _to_beta(dfn, dfd, nc, x)
+    width = dfn * dfd / (2 * (dfd + dfn * x) ** 2)
+    scaled = v + x * _ncf_density_slope(v, dfn, dfd, nc, x)
+    in_a, in_b = (ncbeta_density_derivative(*order, *of_beta) for order in ((1, 0), (0, 1)))
+    return width * in_a + scaled / dfn, width * in_b - scaled / dfd
+
+
 ncf_density: Wrapping = scipy_row(
     "ncf_density",
-    refuse_rule("ncf_density", "dfn"),
-    refuse_rule("ncf_density", "dfd"),
+    lambda v, *args: _ncf_density_slopes(v, *args)[0],
+    lambda v, *args: _ncf_density_slopes(v, *args)[1],
     lambda v, dfn, dfd, nc, x: (_next_density(dfn, dfd, nc, x) - v) / 2,
     _ncf_density_slope,
     value=lambda dfn, dfd, nc, x: scipy_method("ncf", "pdf")(x, dfn, dfd, nc),
@@ -76,8 +97,14 @@ ncf_density: Wrapping = scipy_row(
 )
 ncfdtr: Wrapping = scipy_row(
     "ncfdtr",
-    refuse_rule("ncfdtr", "dfn"),
-    refuse_rule("ncfdtr", "dfd"),
+    lambda _v, dfn, dfd, nc, x: (
+        ncbeta_derivative(1, 0, *_to_beta(dfn, dfd, nc, x)) / 2
+        + ncf_density(dfn, dfd, nc, x) * x / dfn
+    ),
+    lambda _v, dfn, dfd, nc, x: (
+        ncbeta_derivative(0, 1, *_to_beta(dfn, dfd, nc, x)) / 2
+        - ncf_density(dfn, dfd, nc, x) * x / dfd
+    ),
     lambda v, dfn, dfd, nc, x: (ncfdtr(dfn + 2, dfd, nc, dfn / (dfn + 2) * x) - v) / 2,
     lambda _v, dfn, dfd, nc, x: ncf_density(dfn, dfd, nc, x),
     reason="the slope is the density; in nc, half the next mixture minus this one",
@@ -112,21 +139,32 @@ def _nct_density_value(df: Any, nc: Any, t: Any) -> Any:
     return scipy_method("nct", "pdf")(t, df, nc)
 
 
+def _nct_density_slope(df: Any, nc: Any, t: Any) -> Any:
+    return nc * _moment(2, df, nc, t) - t * _moment(3, df, nc, t)
+
+
+def _nct_density_slope_in_df(v: Any, df: Any, nc: Any, t: Any) -> Any:
+    """Return the derivative in t of that of the distribution in df."""
+    first, second, third = (nct_df_moment(k, df, nc, t) for k in range(3))
+    bend = nc * second - t * third + _nct_density_slope(df, nc, t) / df
+    return -(first + v / df + t * bend) / 2
+
+
 nct_density: Wrapping = scipy_row(
     "nct_density",
-    refuse_rule("nct_density", "df"),
+    _nct_density_slope_in_df,
     lambda v, df, nc, t: t * _moment(2, df, nc, t) - nc * v,
-    lambda _v, df, nc, t: nc * _moment(2, df, nc, t) - t * _moment(3, df, nc, t),
+    lambda _v, df, nc, t: _nct_density_slope(df, nc, t),
     value=_nct_density_value,
     reason="it is the mean of s φ(t s - nc), where φ' = -x φ",
     domain=SHIFTED,
 )
 nctdtr = scipy_row(
     "nctdtr",
-    refuse_rule("nctdtr", "df"),
+    lambda _v, df, nc, t: -t / 2 * (nct_df_moment(0, df, nc, t) + nct_density(df, nc, t) / df),
     lambda _v, df, nc, t: -_nctdtr_slope(df, nc, t),
     lambda _v, df, nc, t: nct_density(df, nc, t),
-    reason="it is the mean of Φ(t s - nc), and Φ' = φ",
+    reason="it is the mean of Φ(t s - nc), and Φ' = φ; in df by partial integration",
     domain=SHIFTED,
 )
 

@@ -32,10 +32,17 @@ def require(known: Any, call: str, args: tuple[Any, ...], needs: str) -> None:
 
 def read_orders(name: str, *orders: Any) -> Order:
     """Return the orders of a derivative: integers up to 30, of which one is not 0."""
-    if not all(0 <= order <= 30 and order == int(order) for order in orders) or not any(orders):
+    if not any(orders):
+        raise DomainError(f"{name} is a derivative of orders of which one is not 0{cite_line()}")
+    return read_whole(name, *orders)
+
+
+def read_whole(name: str, *orders: Any) -> Order:
+    """Return the orders of a derivative or of a moment: integers up to 30."""
+    if not all(0 <= order <= 30 and order == int(order) for order in orders):
         raise DomainError(
-            f"{name} is a derivative of orders 0, 1, ..., 30, of which one is not 0; it was asked "
-            f"for {', '.join(map(short_repr, orders))}{cite_line()}"
+            f"{name} has orders of 0, 1, ..., 30; it was asked for "
+            f"{', '.join(map(short_repr, orders))}{cite_line()}"
         )
     return tuple(map(int, orders))
 
@@ -111,8 +118,8 @@ def gammainc_derivative_value(n: int, a: Any, x: Any, density: Any) -> Any:
     has one sign where s < digamma(a) and the other beyond: the tail that contains x is integrated.
     """
     a, x = _broadcast(a, x)
-    require(_in_range(a) & (x >= 0), "gammainc", (a, x), f"{SHAPE_RANGE}, x ≥ 0")
-    inside = (x > 0) & (x < math.inf)
+    require(_in_range(a), "gammainc", (a, x), SHAPE_RANGE)
+    inside, outside = (x > 0) & (x < math.inf), x < 0
     a, x = a[..., None], np.where(inside, x, 1.0)[..., None]
     psi = [scipy_special("polygamma")(k, a) for k in range(n)]
     edge = np.log(x)
@@ -130,7 +137,7 @@ def gammainc_derivative_value(n: int, a: Any, x: Any, density: Any) -> Any:
         return np.exp(-drop(w)) * differentiate_exp(slopes, (n, 0))
 
     tail = (-side * x)[..., 0] * _integrate_tail(drop, integrand, -edge)
-    return np.where(inside, density * tail, 0.0)
+    return np.where(inside, density * tail, np.where(outside, math.nan, 0.0))
 
 
 def betainc_derivative_value(
