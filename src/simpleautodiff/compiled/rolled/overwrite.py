@@ -27,7 +27,7 @@ def overwrite_carried(rolled: RolledProgram, bodies: Sequence[Any]) -> RolledPro
     finding = _Finding(rolled, bodies)
     return rolled._replace(
         calls=[call for k, call in enumerate(rolled.calls) if k not in finding.dropped],
-        rows={**rolled.rows, **finding.rows},
+        rows=finding.rows,
     )
 
 
@@ -37,7 +37,7 @@ class _Finding:
     def __init__(self, rolled: RolledProgram, bodies: Sequence[Any]) -> None:
         self.rolled, self.bodies = rolled, bodies
         self.dropped: set[int] = set()
-        self.rows: dict[int, Row] = {}
+        self.rows = {**rolled.rows}
         made: list[dict[int, int]] = []  # for each open loop: the results, and what computes them
         for k, call in enumerate(rolled.calls):
             if isinstance(call, LoopBegin):
@@ -54,7 +54,7 @@ class _Finding:
         if move.adds or not isinstance(move.by, View) or not self._are_whole(move.to, move.by):
             return
         cell, result = move.to.root, move.by.root
-        if result in self._rows or cell in self._rows or result not in made:
+        if result in self.rows or cell in self.rows or result not in made:
             return
         between = self.rolled.calls[made[result] + 1 : at]
         if any(cell in map(self._find_owner, find_roots(x, self.rolled)) for x in between):
@@ -76,15 +76,10 @@ class _Finding:
         which = call.results.index(result)
         return all(body.memory.can_overwrite(k, which) for k in given)
 
-    @property
-    def _rows(self) -> dict[int, Row]:
-        return {**self.rolled.rows, **self.rows}
-
     def _find_owner(self, root: int) -> int:
         """Return the result in whose memory another one is."""
-        rows = self._rows
-        while root in rows:
-            root = rows[root].of
+        while root in self.rows:
+            root = self.rows[root].of
         return root
 
     def _are_whole(self, *views: Any) -> bool:
