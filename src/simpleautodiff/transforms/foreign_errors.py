@@ -49,11 +49,19 @@ _ALTERNATIVES = {  # pattern of the error that compiled code raises for a node -
 _WRAPPING_ERRORS = (ValueError, TypeError, SystemError)  # NumPy may raise these from another error
 
 
+def _find_cause(error: BaseException) -> AutodiffError | None:
+    """Return the error of this library from which another one was raised, if there is one."""
+    cause = error.__cause__
+    while cause is not None and not isinstance(cause, AutodiffError):
+        cause = cause.__cause__
+    return cause
+
+
 def explain_error(error: Exception) -> None:
     """Raise a clear error instead of one that compiled code raised because of a node."""
-    if isinstance(error, _WRAPPING_ERRORS) and isinstance(error.__cause__, AutodiffError):
-        # NumPy hides the reason it refused `array[0] = node`.
-        raise error.__cause__.with_traceback(error.__traceback__) from None
+    cause = _find_cause(error) if isinstance(error, _WRAPPING_ERRORS) else None
+    if cause is not None:  # NumPy and pandas hide the reason for which they refused a node
+        raise cause.with_traceback(error.__traceback__) from None
     text = str(error)
     if isinstance(error, ValueError) and "read-only" in text and engine.is_locked():
         raise LostDerivativeError(

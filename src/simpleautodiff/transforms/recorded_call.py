@@ -228,6 +228,8 @@ def as_number(derivative: Any, like: Any) -> Any:
     derivative, like = take_limit(check_open(derivative, "the derivative")), to_plain(like)
     if isinstance(derivative, Traced):
         return _cast_node(derivative, like)
+    if type(like) is np.ndarray and type(derivative).__module__.startswith("pandas."):
+        derivative = np.array(derivative)  # a column of a table was a factor
     return to_type_of(derivative, like)
 
 
