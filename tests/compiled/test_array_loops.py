@@ -12,7 +12,7 @@ import pytest
 
 import simpleautodiff as ad
 from oracle.answers import limited
-from simpleautodiff.compiled.loops.choose_kept import NEVER, Choice, choose_kept
+from simpleautodiff.compiled.loops.choose_kept import NEVER, Price, choose_kept
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.rolled.limits import ROLLING
 
@@ -135,6 +135,6 @@ def test_the_choice_is_the_cheapest_of_all(seed):
     for k in range(chance.randint(1, 9)):
         needs = sorted(chance.sample(range(k), min(k, chance.randint(0, 3))))
         again = chance.choice((1, 4, 16, NEVER)) if needs else NEVER
-        choices[k] = Choice(chance.choice((2, 8, 16)), again, needs)
+        choices[k] = Price(chance.choice((2, 8, 16)), again, needs)
     needed = chance.sample(range(len(choices)), chance.randint(1, len(choices)))
     assert cost_of(choose_kept(choices, needed), choices, needed) == cheapest(choices, needed)

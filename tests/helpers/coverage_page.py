@@ -19,7 +19,7 @@ import scipy.special
 import array_cases as cases
 import simpleautodiff as ad
 from simpleautodiff.arrays import FUNCTIONS, PLAIN_FUNCTIONS
-from simpleautodiff.arrays.lost_derivatives import REFUSED, SCIPY
+from simpleautodiff.arrays.lost_derivatives import REFUSED_BY_SCIPY, SCIPY
 from simpleautodiff.arrays.numpy.polynomial_series import FAMILIES, Family, implementations
 from simpleautodiff.arrays.patch_scipy import MODULES, module_of
 from simpleautodiff.arrays.registry import IN_PLACE_FUNCTIONS, SPECIAL_UFUNCS, name_of
@@ -273,7 +273,7 @@ def _name(function: object) -> str:
 
 def _in_module(module: str) -> list[str]:
     """Return the names of functions; a public method calls the private one that is answered."""
-    answered = [key for key in SCIPY if module_of(key) == module and key not in REFUSED]
+    answered = [key for key in SCIPY if module_of(key) == module and key not in REFUSED_BY_SCIPY]
     keys = [key.removeprefix(f"{module}.").replace("._", ".") for key in answered]
     return sorted({re.sub("^[a-z]{3}_(array|matrix)", r"*_\1", key) for key in keys})
 

@@ -313,7 +313,10 @@ def test_the_model_without_faults_is_right():
         for mode in ("forward", "reverse"):
             for script in case.scripts(mode):
                 for style in STYLES:
-                    values, sweeps = predict(case.graph, script, (), style)
+                    found = predict(case.graph, script, (), style)
+                    if found is None and style == "paths":
+                        continue  # there are too many
+                    values, sweeps = found
                     right_values, rights = answer(case.graph, script)
                     assert values == pytest.approx(right_values)
                     for sweep, right in zip(sweeps, rights, strict=True):

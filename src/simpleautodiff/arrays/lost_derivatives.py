@@ -19,7 +19,7 @@ from simpleautodiff.errors import LostDerivativeError, TraceError, cite_line, fi
 from simpleautodiff.rules.decisions import note_answer
 
 SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> its implementation for nodes
-REFUSED: set[str] = set()  # those of which the implementation is a clear refusal
+REFUSED_BY_SCIPY: set[str] = set()  # those of which the implementation is a clear refusal
 THROUGH_SCIPY: set[str] = set()  # those of which the implementation calls SciPy's own function
 INSTEAD: dict[str, str] = {}  # "linalg.orth" -> advice for a function without a derivative
 

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from simpleautodiff.arrays.lost_derivatives import REFUSED, SCIPY, no_scipy_rule
+from simpleautodiff.arrays.lost_derivatives import REFUSED_BY_SCIPY, SCIPY, no_scipy_rule
 from simpleautodiff.arrays.newton import invert
 from simpleautodiff.arrays.registry import SPECIAL_UFUNCS, Function, implements_scipy
 from simpleautodiff.arrays.scipy.scipy_densities import (
@@ -337,4 +337,4 @@ _REFUSALS = {
     **{f"stats.levy_stable.{name}": _refuse_law for name in ("_pdf", "_cdf", "_ppf")},
 }
 SCIPY.update(_REFUSALS)
-REFUSED.update(_REFUSALS)
+REFUSED_BY_SCIPY.update(_REFUSALS)

@@ -16,25 +16,25 @@ from typing import NamedTuple
 NEVER = 2**60  # the cost of what cannot be done
 
 
-class Choice(NamedTuple):
-    """A line that can be kept, or computed again from other lines."""
+class Price(NamedTuple):
+    """What it costs to keep a line, and to compute it again from the lines that it needs."""
 
     keeping: int
     again: int
     needs: Sequence[int]
 
 
-def choose_kept(choices: Mapping[int, Choice], needed: Iterable[int]) -> set[int]:
+def choose_kept(choices: Mapping[int, Price], needed: Iterable[int]) -> set[int]:
     """Return the lines that are kept, where the `needed` ones are read.
 
     Examples
     --------
     A number that costs little is computed again from two that are kept, if these are needed.
 
-    >>> two = {0: Choice(8, NEVER, []), 1: Choice(8, NEVER, [])}
-    >>> choose_kept({**two, 2: Choice(8, 1, [0, 1])}, [0, 1, 2])
+    >>> two = {0: Price(8, NEVER, []), 1: Price(8, NEVER, [])}
+    >>> choose_kept({**two, 2: Price(8, 1, [0, 1])}, [0, 1, 2])
     {0, 1}
-    >>> choose_kept({**two, 2: Choice(8, 1, [0, 1])}, [2])
+    >>> choose_kept({**two, 2: Price(8, 1, [0, 1])}, [2])
     {2}
     """
     source, sink = -1, -2

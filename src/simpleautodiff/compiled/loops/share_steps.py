@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.array.simplify import argument_key, without_dead
-from simpleautodiff.compiled.loops.choose_kept import NEVER, Choice, choose_kept
+from simpleautodiff.compiled.loops.choose_kept import NEVER, Price, choose_kept
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import LoopFunction
 from simpleautodiff.compiled.loops.merge_loops import merge_loops
@@ -30,9 +30,9 @@ from simpleautodiff.rules.row import TABLE
 # What keeping an element costs, and what computing it again does; other rows are never computed
 # again.
 KEEPING = 12
-FAR = 24  # keeping it, if all steps together exceed a cache
+KEEPING_FAR = 24  # keeping it, if all steps together exceed a cache
 CACHE = 2**21  # bytes
-COPYING = 8  # in addition, of a view
+COPYING_VIEW = 8  # in addition, of a view
 _VIEWS = ("reshape", "transpose", "broadcast_to", "getitem")
 _CHEAP = (
     *("add", "sub", "mul", "neg", "pos", "square", "abs", "sign", "copysign", "relu", "where"),
@@ -41,7 +41,7 @@ _CHEAP = (
     *("astype", "real", "imag", "conj", "stop_gradient", "equal", "not_equal"),
 )
 _MOVING = ("set_item", "scatter", "roll", "concatenate", "sum_to")
-AGAIN = dict.fromkeys(_CHEAP, 1) | dict.fromkeys(_MOVING, 12)
+COMPUTING = dict.fromkeys(_CHEAP, 1) | dict.fromkeys(_MOVING, 12)
 
 
 def share_steps(recorded: RecordedProgram) -> RecordedProgram:
@@ -142,26 +142,26 @@ def _share(lines: list[Line], earlier: _Loop, later: _Loop) -> None:
         later.read({place: earlier.add_result(places[found[place]]) for place in added})
 
 
-def _price(line: Line, rows: int, is_row: bool, shared: set[int]) -> Choice:
+def _price(line: Line, rows: int, is_row: bool, shared: set[int]) -> Price:
     """Return what it costs to keep a line of every step, and to compute it again.
 
     The carried values are where they are kept, so it costs less to keep them (`roll_loops`).
     """
     size = math.prod(line.shape)
-    keeping = KEEPING if rows * _find_size(line) <= CACHE else FAR
+    keeping = KEEPING if rows * _find_size(line) <= CACHE else KEEPING_FAR
     if is_row:
-        return Choice(keeping * size // 2, NEVER, ())
+        return Price(keeping * size // 2, NEVER, ())
     needs = [int(place) for place in line.needs() if place in shared]
     if line.dtype is None or line.dtype.kind not in "fc":
-        return Choice(NEVER, size, needs)
+        return Price(NEVER, size, needs)
     exponent = line.args[1] if line.name == "power" else None
-    again = AGAIN.get(line.name)
+    again = COMPUTING.get(line.name)
     if type(exponent) in (int, float) and exponent in (2, 3):
         again = 1  # a product
     if line.what is TABLE["getitem"] and not is_basic(line.args[1]):
         again = keeping
-    keeping += COPYING if line.name in _VIEWS else 0
-    return Choice(keeping * size, NEVER if again is None else again * size, needs)
+    keeping += COPYING_VIEW if line.name in _VIEWS else 0
+    return Price(keeping * size, NEVER if again is None else again * size, needs)
 
 
 def _take_same_steps(lines: list[Line], earlier: _Loop, later: _Loop) -> bool:

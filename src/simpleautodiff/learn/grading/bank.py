@@ -119,6 +119,8 @@ BANK: tuple[Case, ...] = (
         )
         for function in ("sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")
     ),
+    _case("sum", "overwritten_in_sub", "a = x - z; y = a * x"),
+    _case("sum", "overwritten_in_div", "a = x / z; y = a * x"),
     _case("sum", "overwritten_in_pow", "y = x**2 + x**3"),
     _case("sum", "overwritten_in_neg", "a = -x; b = -x; y = a * b"),
     # orders that look right and are not

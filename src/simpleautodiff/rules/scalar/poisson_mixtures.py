@@ -29,8 +29,11 @@ from simpleautodiff.rules.scipy_values import scipy_row, scipy_special
 _LARGEST = 4000  # noncentrality: about as many members are added up
 
 
-def _mix(name: str, nc: Any, member: Callable[[Any], Any], *args: Any) -> Any:
+def _mix(name: str, nc: Any, member: Callable[[Any], Any], shapes: tuple[Any, ...], x: Any) -> Any:
     """Return Σ P(j) member(j), as far as Poisson's probabilities P are not negligible."""
+    args = *shapes, x
+    for parameter in shapes:
+        require(np.asarray(parameter) > 0, name, args, "positive degrees of freedom")
     shape = np.broadcast_shapes(*(np.shape(x) for x in (nc, *args)))
     mean = np.broadcast_to(np.asarray(nc, float) / 2, shape)
     require((mean >= 0) & (2 * mean <= _LARGEST), name, (nc,), f"0 ≤ nc ≤ {_LARGEST}")
@@ -60,7 +63,7 @@ def _chi_squared_value(n: Any, x: Any, df: Any, nc: Any) -> Any:
         density = np.exp(poisson_log_value(a - 1.0, half))
         return gammainc_derivative_value(n, a, half, density) / 2**n
 
-    return _mix("chndtr", nc, member, x, df)
+    return _mix("chndtr", nc, member, (df,), x)
 
 
 def _chi_squared_density_value(n: Any, x: Any, df: Any, nc: Any) -> Any:
@@ -69,7 +72,7 @@ def _chi_squared_density_value(n: Any, x: Any, df: Any, nc: Any) -> Any:
     def member(j: Any) -> Any:
         return _gamma_density_value(n, df / 2 + j, x / 2) / 2 ** (n + 1)
 
-    return _mix("ncx2.pdf", nc, member, x, df)
+    return _mix("ncx2.pdf", nc, member, (df,), x)
 
 
 _CHI_SQUARED = Domain(
@@ -120,7 +123,7 @@ def _beta_value(m: Any, n: Any, a: Any, b: Any, nc: Any, y: Any) -> Any:
         density = np.exp(_log_beta_density(first, second, at))
         return betainc_derivative_value(m, n, first, second, at, density, polygamma_step_value)
 
-    return _mix("ncfdtr", nc, member, a, b, y)
+    return _mix("ncfdtr", nc, member, (a, b), y)
 
 
 def _beta_density_value(m: Any, n: Any, a: Any, b: Any, nc: Any, y: Any) -> Any:
@@ -139,7 +142,7 @@ def _beta_density_value(m: Any, n: Any, a: Any, b: Any, nc: Any, y: Any) -> Any:
         density = np.exp(_log_beta_density(first, b, y))
         return density * differentiate_exp(slopes, orders)
 
-    return _mix("ncf.pdf", nc, member, a, b, y)
+    return _mix("ncf.pdf", nc, member, (a, b), y)
 
 
 def _beta_density_slope(v: Any, m: Any, n: Any, a: Any, b: Any, nc: Any, y: Any) -> Any:

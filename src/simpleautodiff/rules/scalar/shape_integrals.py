@@ -68,6 +68,13 @@ def _moment_value(k: Any, x: Any, kappa: Any) -> Any:
     return np.sign(x) * total / height
 
 
+def _cdf_value(x: Any, kappa: Any) -> Any:
+    """Compute SciPy's function, which does not end where there is no distribution: nan."""
+    known = (np.asarray(kappa) >= 0) & np.isfinite(kappa) & np.isfinite(x)
+    given = [np.where(known, a, b) for a, b in ((x, 0.0), (kappa, 1.0))]
+    return np.where(known, scipy_method("vonmises", "_cdf")(*given), math.nan)[()]
+
+
 _CIRCLE = Domain("kappa > 0", lambda x, kappa: kappa > 0)
 vonmises_moment: Wrapping = scipy_row(
     "vonmises_moment",
@@ -84,7 +91,7 @@ vonmises_cdf: Wrapping = scipy_row(
     lambda _v, x, kappa: (
         _distance(kappa) * vonmises_moment(0, x, kappa) - vonmises_moment(1, x, kappa)
     ),
-    value=lambda x, kappa: scipy_method("vonmises", "_cdf")(x, kappa),
+    value=_cdf_value,
     reason="the slope is the density; in kappa, the integral of its slope",
     domain=_CIRCLE,
 )
