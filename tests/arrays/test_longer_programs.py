@@ -40,8 +40,8 @@ def solve_pose(obs, X, pose, camera, n_iter=4, lam=1e-2):
         J = np.zeros((r.size, 6))
         for k in range(6):
             step = np.zeros(6)
-            step[k] = 1e-5
-            J[:, k] = (residual(pose + step) - residual(pose - step)) / 2e-5
+            step[k] = 1e-3  # a smaller one leaves too much rounding for differences of the result
+            J[:, k] = (residual(pose + step) - residual(pose - step)) / 2e-3
         A = J.T @ J
         A[np.diag_indices_from(A)] *= 1 + lam
         delta = np.linalg.solve(A, -J.T @ r)
