@@ -14,6 +14,7 @@ from array_programs import agree, close, record, uses
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.running.array_program import ArrayProgram
+from simpleautodiff.compiled.running.array_runner import REUSED_BYTES
 from simpleautodiff.compiled.scalar.lower_rows import LOWERED_ROWS
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.core.level import apply
@@ -344,9 +345,9 @@ def test_other_shapes_are_refused():
 
 
 def test_large_results_are_used_again_only_when_nobody_has_them():
-    x = rng.normal(size=50_000)
+    x = rng.normal(size=REUSED_BYTES // 8)
     program = ArrayProgram(record(lambda x: 2 * x, x))
-    kept = [program.run([x + k])[1][0] for k in range(5)]
+    kept = [program.run([x + k])[1][0] for k in range(3)]
     for k, result in enumerate(kept):
         np.testing.assert_array_equal(result, 2 * (x + k))
     part = program.run([x])[1][0][10:20]
