@@ -125,6 +125,8 @@ class Campaign:
         for budget, most in ((QUICK, 2), (self.most, len(ordered))):
             chosen, files, spent = [], set(), 0.0
             for test in ordered:
+                if test not in seconds:  # it was left out meanwhile
+                    continue
                 spent += seconds[test] + 0.002
                 files.add(test.partition("::")[0])
                 if chosen and (spent > budget or len(files) > most):
@@ -132,10 +134,10 @@ class Campaign:
                 chosen.append(test)
             if chosen:
                 yield chosen
-            ordered = ordered[len(chosen) :]
+            ordered = [test for test in ordered if test not in chosen]
 
     def _start(self, mutant: Mutant, tests: Sequence[str]) -> Trial:
-        limit = self.imports + 3 * sum(self.covering.seconds[test] for test in tests)
+        limit = self.imports + 3 * sum(self.covering.seconds.get(test, 0.0) for test in tests)
         return self.start(mutant.path, make_tree(mutant), tests, limit)
 
     def _trust(self, test: str) -> bool:
