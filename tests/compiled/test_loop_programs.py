@@ -26,6 +26,7 @@ FOUND = {
     "a root at 0 that only some directions have": (6268,),
     "a number that Python does not divide by": (6366,),
     "an array of constants that a row is written to": (70624,),
+    "an array of constants that went through a loop with snapshots": (9235100, 9253200, 9287200),
 }
 
 

@@ -1,12 +1,16 @@
 """Large arrays that a function captures are locked while a derivative needs them."""
 
+import gc
+import os
+import threading
 import tracemalloc
 
 import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.fast.array_locks import _sample
+from simpleautodiff.fast import recording
+from simpleautodiff.fast.array_locks import ArrayLocks, _sample
 
 LARGE = 5000
 
@@ -118,3 +122,46 @@ def test_a_view_is_unlocked_only_when_its_base_is():
     assert seen == [(False, False)]
     assert whole.flags.writeable
     assert view.flags.writeable
+
+
+def test_arrays_of_a_derivative_that_was_not_ended_are_unlocked_with_the_last_one():
+    array = np.ones(LARGE)
+    abandoned = ArrayLocks()
+    abandoned.lock(array)
+    assert not array.flags.writeable
+    ad.grad(lambda x: x * x)(2.0)
+    assert array.flags.writeable
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # of JAX, where it is loaded
+def test_a_copy_of_the_process_forgets_the_derivatives_of_other_threads():
+    begun, copied = threading.Event(), threading.Event()
+
+    def wait(x):
+        begun.set()
+        copied.wait(60)
+        return x * x
+
+    found = []
+    thread = threading.Thread(target=lambda: found.append(ad.grad(wait)(3.0)))
+    thread.start()
+    assert begun.wait(60)
+
+    def fork(x):
+        child = os.fork()
+        if not child:
+            os._exit(0 if recording._uses else 1)  # its own goes on
+        assert os.waitpid(child, 0)[1] == 0
+        return x
+
+    ad.grad(fork)(1.0)
+    child = os.fork()
+    if not child:
+        os._exit(0 if gc.isenabled() and not recording._uses else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    copied.set()
+    thread.join()
+    assert found == [6.0]
+    assert gc.isenabled()

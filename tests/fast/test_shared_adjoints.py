@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.core.level import apply
+from simpleautodiff.core.linear import LinearRule
+from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.fast.memory_pool import _order_of
 
 SIZES = [5, 6000, 20_000]  # below and above the sizes at which methods change
@@ -96,3 +99,24 @@ def test_a_slope_that_overflows_beside_the_element_that_is_taken(f):
     with np.errstate(over="ignore"):
         slope = ad.grad(lambda x: f(x)[0])(np.array([1.0, 800.0]))
     np.testing.assert_allclose(slope, [ad.grad(f)(1.0), 0.0], rtol=1e-15)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_adjoint_that_one_argument_views_is_not_overwritten_for_the_next(size):
+    weights = np.linspace(1.0, 2.0, size)
+    ravel = LinearRule(lambda dot, *_: np.ravel(dot), lambda bar, a, _b: np.reshape(bar, a.shape))
+    joined = Primitive(
+        "reshaped_plus_sine",
+        (ravel, lambda _v, _a, b: np.cos(b)),
+        lambda a, b: np.ravel(a) + np.sin(b),
+        "{0} + sin({1})",
+        "",
+        "a linear map of one argument beside a slope of the other",
+    )
+
+    def f(a, b):
+        return np.sum(weights * apply(joined, a * 1.0, b * 1.0))
+
+    of_a, of_b = ad.grad(f, (0, 1))(np.ones((size, 1)), np.ones(size))
+    np.testing.assert_array_equal(of_a, weights[:, None])
+    np.testing.assert_allclose(of_b, weights * np.cos(1.0), rtol=1e-15)

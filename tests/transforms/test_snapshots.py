@@ -91,3 +91,14 @@ def test_what_is_refused():
         ad.schedule(0, 2)
     with pytest.raises(ad.ArgumentError, match="a step and a snapshot"):
         ad.loop(step, 10, 0)
+
+
+@pytest.mark.parametrize("transform", [ad.grad, ad.jacfwd, ad.hessian])
+def test_an_array_of_constants_can_be_written_to_after_a_loop(transform):
+    def f(x):
+        v = np.array([0.0, 1.0, 4.0])
+        v = ad.fori_loop(0, 2, lambda i, v: 2 * v, v, checkpoint=2)
+        v[::2] = x * x
+        return np.sum(v)
+
+    assert transform(f)(3.0) == {"hessian": 4.0}.get(transform.__name__, 12.0)

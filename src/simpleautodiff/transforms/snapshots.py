@@ -175,7 +175,7 @@ class SteppedLoop:
         def run(state: Any, xs: Any, *args: Any) -> tuple[Any, Any]:
             nonlocal count
             count, state, ys = self._run(_make_writable(state, xs, args), xs, *args)
-            return map_leaves(take_current, state), ys
+            return map_leaves(_take_node, state), ys
 
         def make_rule(call_with: F, arguments_of: F, inputs: list[int]) -> F:
             plan = schedule(count, snapshots).actions if count else ()
@@ -253,6 +253,12 @@ def _copy(x: Any) -> Any:
     """Return a copy of an array, or of a node of one, that has nothing to do with its original."""
     can_be_written = isinstance(x, np.ndarray) or issubclass(type(x), Written)
     return x.copy() if can_be_written and x.ndim else twin(x)
+
+
+def _take_node(x: Any) -> Any:
+    """Return the node of an array that was written to; one without a node can still be written."""
+    current = take_current(x)
+    return current if isinstance(current, Traced) else x
 
 
 def _make_writable(state: Any, *others: Any) -> Any:
