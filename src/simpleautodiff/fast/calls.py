@@ -235,28 +235,33 @@ _BINARY = """
 def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, *rest):
     if rest:
         return apply(primitive, a, b, *rest)
-    if type(a) is TapeNode or type(a) is Node:
+    of_a, of_b = type(a), type(b)
+    if of_a is TapeNode or of_a is Node:
         level, x = a.level, a.value
+        is_fast = type(level) is FastTape
         {restated}
-        if type(b) is type(a) and b.level is level:
+        if of_b is of_a and b.level is level:
             y = b.value
-        elif type(b) is float or type(b) is int or type(b) is float64:
+        elif of_b is float or of_b is int or of_b is float64:
             y = b
-        elif type(b) is ndarray and b.dtype.kind == "f" and b.ndim:
-            y = b = level.retain(b) if reads_b and type(level) is FastTape else b
+        elif of_b is ndarray and b.dtype.kind == "f" and b.ndim:
+            y = b = level.retain(b) if reads_b and is_fast else b
         elif is_opaque(b) and is_constant(b, level):
             y, b = b, level.argument(b)
         else:
             return explain(a, b)
-    elif type(b) is TapeNode and (type(a) is float or type(a) is int or type(a) is float64):
+    elif of_b is TapeNode:
         level, x, y = b.level, a, b.value
-    elif type(b) is TapeNode and type(a) is ndarray and a.dtype.kind == "f" and a.ndim:
-        level, y = b.level, b.value
-        x = a = level.retain(a) if reads_a and type(level) is FastTape else a
-    elif type(b) is TapeNode and is_opaque(a) and is_constant(a, b.level):
-        level, x, y = b.level, a, b.value
-        a = level.argument(a)
-    elif type(a) is ndarray and (type(b) is ndarray or type(b) is float or type(b) is int):
+        is_fast = type(level) is FastTape
+        if of_a is float or of_a is int or of_a is float64:
+            pass
+        elif of_a is ndarray and a.dtype.kind == "f" and a.ndim:
+            x = a = level.retain(a) if reads_a and is_fast else a
+        elif is_opaque(a) and is_constant(a, level):
+            a = level.argument(a)
+        else:
+            return explain(a, b)
+    elif of_a is ndarray and (of_b is ndarray or of_b is float or of_b is int):
         try:
             return {plain} if not POOL.open else compute_pooled(compute, a, b)
         except REFUSED:
@@ -267,7 +272,7 @@ def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, *rest):
         value = {value} if not POOL.open else compute_pooled(compute, x, y)
     except REFUSED:
         return apply(primitive, a, b)
-    if type(level) is not FastTape or is_root:
+    if {by_level}:
         return level.record(primitive, (level.argument(a), level.argument(b)), value)
     node = TapeNode()
     node.value = value
@@ -281,7 +286,7 @@ def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, *rest):
 
 # Whether another primitive may be recorded instead of this one, tested cheaply.
 _PRODUCT = (
-    "if (type(level) is not FastTape or level.roots) and type(b) is type(a) "
+    "if (not is_fast or level.roots) and of_b is of_a "
     "and (p := a.primitive) is not None and (q := b.primitive) is not None "
     "and p.squared is not None and q.squared is not None and may_be_0(x) and restate(a, b): "
     "return explain(a, b)"
@@ -322,6 +327,7 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         restated=_RESTATED.get(primitive.name, "pass"),
         value=f"x {sign} y" if sign else "compute(x, y)",
         plain=f"a {sign} b" if sign else "compute(a, b)",
+        by_level="True" if is_root_row(primitive) else "not is_fast",  # which notes roots
     )
 
     def explain(a: Any, b: Any) -> Any:
@@ -344,7 +350,6 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "is_opaque": _is_opaque,
         "compute_pooled": compute_pooled,
         "float64": np.float64,
-        "is_root": is_root_row(primitive),
         "may_be_0": may_be_0,
         "may_be_root": _may_be_root,
         "ndarray": np.ndarray,

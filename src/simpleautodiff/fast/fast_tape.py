@@ -32,14 +32,16 @@ def is_root_row(primitive: Primitive) -> bool:
 class FastTape(Tape):
     """A tape whose steps are not shown; it keeps only those large arrays that a rule will read."""
 
+    __slots__ = ("large", "locks", "repeatable", "roots")  # reading these is quick
+
     append = list.append  # callers set the index of the node
-    locks: ArrayLocks | None = None
-    large = False  # whether it has large arrays, which may be freed in a sweep
-    repeatable = False  # whether the running sweep may be repeated
-    roots = False  # whether it has a root, such as abs or sqrt, whose square is smooth
 
     def __init__(self) -> None:
         Level.__init__(self)
+        self.locks: ArrayLocks | None = None
+        self.large = False  # whether it has large arrays, which may be freed in a sweep
+        self.repeatable = False  # whether the running sweep may be repeated
+        self.roots = False  # whether it has a root, such as abs or sqrt, whose square is smooth
 
     def __exit__(self, *exception: object) -> None:
         self.open = False
