@@ -52,6 +52,16 @@ def test_without_a_total_no_share_is_claimed(total):
     assert Progress("drawing", total).line(2.0) == "drawing  2 s"
 
 
+def test_where_there_is_little_room_the_bar_is_shorter_and_the_share_stays():
+    progress = Progress("explaining", 6)
+    progress.part = Share("forward sweep", 120_000, 60_000)
+    narrow = progress.line(13.0, 59)
+    assert len(narrow) == 59
+    assert narrow.endswith("60,000/120,000  50%  13 s")
+    assert narrow.count("█") < progress.line(13.0, 66).count("█") < 10
+    assert progress.line(13.0).count("█") == 10
+
+
 def test_each_table_tells_how_many_rows_it_has():
     program = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2.0, 5.0)
     assert watched(program.values) == [("values", 5), ("writing", 8)]

@@ -146,10 +146,13 @@ ROWS_ON_THE_PAGE = [
     (lambda x, y: ad.sin(x) * x - y * 0.044715, (1e5, 1.0001), (1 / 3, 2 / 3)),
     (lambda x, y: -(x % y) + ad.tanh(-x) * 2**y - ad.erf(x), (5.5, 1.7), (7.1, 2.3)),
     (lambda x, y: ad.atan2(x, y) + ad.hypot(x, y) / ad.sqrt(y) + abs(x), (0.5, 2.0), (-3.0, 4.0)),
+    (lambda x, y: ad.sqrt(x) * y, (0.0, 1.0), (3.14159265358979, 2.0)),
+    (lambda x, y: x**2 / y, (2e-12, 3.0), (2.5e-7, 1e-9)),
 ]
 
 
 @needs_node
+@pytest.mark.filterwarnings("ignore::simpleautodiff.errors.DomainWarning")
 @pytest.mark.parametrize(("f", "at", "moved"), ROWS_ON_THE_PAGE)
 def test_the_page_has_the_rows_of_the_tables(f, at, moved):
     """In symbols and with numbers, at the point and where sliders have been moved to."""

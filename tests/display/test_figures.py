@@ -395,6 +395,8 @@ class TestSvg:
         assert "<a>" in "".join(root.itertext())
 
     def test_accents_and_indices(self):
+        exponents = [(run.text, run.level) for run in split_runs("x^(-2) + 1e-05")]
+        assert exponents == [("x", 0), ("−2", 1), (" + 1e−05", 0)]
         assert [tuple(run) for run in split_runs("v̄1 = x2^2")] == [
             ("v̄", "italic", 0),
             ("1", "roman", -1),
@@ -436,6 +438,8 @@ class TestTikz:
         assert to_latex("v̄2 = x1 × α^2") == r"\bar{v}_{2} = x_{1} \times \alpha ^{2}"
         assert to_latex("1,000 steps") == r"1{,}000\ \mathrm{steps}"
         assert to_latex("w_hidden") == r"w_{\mathrm{hidden}}"
+        assert to_latex("x^(-2) + x^(y - 1)") == "x^{-2} + x^{y - 1}"
+        assert to_latex("= [1e-05, 2.5e+10]") == r"= [10^{-5}, 2.5 \times 10^{10}]"
 
 
 def followed(text, names):

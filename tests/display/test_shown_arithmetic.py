@@ -151,6 +151,40 @@ def test_inputs_are_written_as_they_were_typed():
     assert table.rows[2].numeric == "1.0001 - 1.0002"
 
 
+def test_as_many_digits_as_a_float_keeps_are_written_as_they_were_typed():
+    table = ad.trace(lambda x: x**2, 3.14159265358979).values()
+    assert (table.rows[0].result, table.rows[1].numeric) == (
+        "3.14159265358979",
+        "3.14159265358979^2",
+    )
+
+
+def test_zero_times_an_infinite_slope_is_not_written_where_the_result_is_zero():
+    """At x = 0 the slope of √x is infinite, but √x does not depend on y."""
+    program = ad.trace(lambda x, y: ad.sqrt(x) * y, 0.0, 1.0)
+    row = program.tangents("y").rows[2]
+    assert (row.symbolic, row.numeric, row.result) == ("ẋ / (2 × v1)", "0", "0")
+    assert "so its derivative is 0; so the derivative of v1 is 0" in program.explain("v1", wrt="y")
+    assert program.tangents("x").rows[2].numeric == "1 / (2 × 0)"  # where it does, it is inf
+
+
+@pytest.mark.parametrize(
+    ("f", "text", "latex"),
+    [
+        (lambda x: x**2, "(2.5e-07)^2", r"(2.5 \times 10^{-7})^{2}"),
+        (lambda x: 3 / x, "3 / 2.5e-07", r"3 / (2.5 \times 10^{-7})"),
+        (lambda x: ad.sin(x), "sin(2.5e-07)", r"\sin (2.5 \times 10^{-7})"),
+        (lambda x: (x * 4e6) ** 2 * x, "1 × 2.5e-07", r"1 \times (2.5 \times 10^{-7})"),
+    ],
+)
+def test_powers_of_ten_are_numbers_in_formulas(f, text, latex):
+    program = ad.trace(f, 2.5e-7)
+    table = program.values()
+    assert table.rows[-2].numeric == text
+    assert f"$= {latex}$" in table.to("latex")
+    assert f"= {latex}$" in program.figure(show="values").tikz()
+
+
 def test_the_paper_keeps_its_three_decimals():
     table = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2, 5).values()
     assert table.rows[-2].numeric == "10.693 - (-0.959)"

@@ -37,11 +37,11 @@ class Share:
     total: int = 0
     done: int = 0
 
-    def draw(self) -> str:
+    def draw(self, width: int = WIDTH) -> str:
         """Draw a bar, with the count and the percentage; only the words if there is no share."""
         if self.total < 2:
             return self.what
-        bar = f"{'█' * (WIDTH * self.done // self.total):{WIDTH}}"
+        bar = f"{'█' * (width * self.done // self.total):{width}}"
         percent = 100 * self.done // self.total
         return f"{self.what}  {bar} {self.done:,}/{self.total:,}  {percent}%"
 
@@ -69,15 +69,23 @@ class Progress:
         self._shown = terminal and os.environ.get("TERM") != "dumb"  # which cannot redraw a line
         self._thread = threading.Thread(target=self._draw, daemon=True)
 
-    def line(self, seconds: float) -> str:
-        """Write the bar; of a recording, whose length nobody knows, the operations so far."""
+    def line(self, seconds: float, room: int = 200) -> str:
+        """Write the bar, shorter where there is little room.
+
+        Of a recording, whose length nobody knows, the operations so far are written.
+        """
+        text = self._write(seconds, WIDTH)
+        return self._write(seconds, max(WIDTH + room - len(text), 0)) if len(text) > room else text
+
+    def _write(self, seconds: float, width: int) -> str:
         whole, part = self.whole, self.part
         operations = self._recorded or max(len(self._tape) - self._inputs, 0)
         count = f"  {operations:,} operations" if operations else ""
         if part is None:
-            return f"{whole.draw()}{count}  {seconds:.0f} s"
+            return f"{whole.draw(width)}{count}  {seconds:.0f} s"
         place = f" {whole.done + 1}/{whole.total}" if whole.total > 1 else ""
-        return f"{whole.what}{place}: {part.draw()}{'' if part.total else count}  {seconds:.0f} s"
+        share = part.draw(width) if part.total else f"{part.what}{count}"
+        return f"{whole.what}{place}: {share}  {seconds:.0f} s"
 
     def step(self) -> None:
         """Count one more item as done."""
@@ -163,7 +171,7 @@ class Progress:
         while not self._stop.wait(SILENT_SECONDS if not drawn else 0.2):
             drawn = True
             room = shutil.get_terminal_size().columns - 1
-            sys.stderr.write(f"\r\x1b[K{self.line(time.perf_counter() - self._start)[:room]}")
+            sys.stderr.write(f"\r\x1b[K{self.line(time.perf_counter() - self._start, room)[:room]}")
             sys.stderr.flush()
         if drawn:
             sys.stderr.write("\r\x1b[K")

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.primitive import CALL, PRODUCT, SIGN, SUM, Primitive
+from simpleautodiff.core.primitive import CALL, POWER, PRODUCT, SIGN, SUM, Primitive
 from simpleautodiff.program.written_numbers import (
     DIGITS,
     MAX_DIGITS,
@@ -78,7 +79,8 @@ class Term:
 
     def latex_inside(self, binds: int) -> str:
         """Return the LaTeX, in parentheses if the surroundings bind tighter."""
-        return f"({self.latex})" if self.binds < binds else self.latex
+        own = min(self.binds, _latex_binds(self.text))
+        return f"({self.latex})" if own < binds else self.latex
 
     def __repr__(self) -> str:
         return self.text
@@ -207,6 +209,7 @@ def as_term(number: Any) -> Term:
     return Term(number)
 
 
+_SCIENTIFIC = re.compile(r"-?([\d.]+)e[+-]?\d+")
 _MOST_READ = 100  # elements of an array that are computed again from their digits
 
 
@@ -230,6 +233,8 @@ def _binds(number: Any, text: str) -> int:
         return SUM if number.real and number.imag else PRODUCT
     if text.startswith("-"):
         return SIGN
+    if _SCIENTIFIC.fullmatch(text):
+        return POWER
     return (
         CALL
         if text.startswith("[")
@@ -237,6 +242,12 @@ def _binds(number: Any, text: str) -> int:
         or ("(" not in text and " " not in text)
         else SUM
     )
+
+
+def _latex_binds(text: str) -> int:
+    """Return how tightly a number binds in LaTeX, where 2e-07 is a product."""
+    power = _SCIENTIFIC.fullmatch(text)
+    return PRODUCT if power and power[1] != "1" else CALL
 
 
 def _try(function: Callable[..., Any], *values: Any) -> Any:

@@ -16,7 +16,7 @@ from simpleautodiff.values.scoped import scoped
 
 DIGITS: ContextVar[int] = ContextVar("digits", default=3)
 MAX_DIGITS = 17  # with so many, every float is written exactly
-_TYPED = 12  # a float that needs more digits was computed, not typed
+_TYPED = 15  # a float that needs more digits was computed, not typed
 
 
 @contextmanager
@@ -92,7 +92,7 @@ def strip_zeros(text: str) -> str:
 
 
 def write_typed(number: Any) -> str:
-    """Write a number as it was typed; one that nobody typed, of 13 digits or more, in a few digits.
+    """Write a number as it was typed; one that nobody typed, of 16 digits or more, in a few digits.
 
     Examples
     --------
@@ -164,10 +164,21 @@ def _escape_latex(text: str) -> str:
     return re.sub(r"([_$%&#{}])", r"\\\1", text.replace("\\", r"\backslash "))
 
 
+def latex_powers(text: str) -> str:
+    r"""Write the powers of ten of numbers in LaTeX, and leave all else.
+
+    Examples
+    --------
+    >>> print(latex_powers("[1e-05, 2.5e+10]"))
+    [10^{-5}, 2.5 \times 10^{10}]
+    """
+    text = re.sub(r"(?<![\w.])1e([+-]?\d+)", lambda m: f"10^{{{int(m[1])}}}", text)
+    return re.sub(r"(\d)e([+-]?\d+)", lambda m: rf"{m[1]} \times 10^{{{int(m[2])}}}", text)
+
+
 def latex_number(text: str) -> str:
     r"""Write the short form of a number in LaTeX: ``1e-05`` as ``10^{-5}``."""
-    text = re.sub(r"\b1e([+-]?\d+)", lambda m: f"10^{{{int(m[1])}}}", text)
-    text = re.sub(r"(\d)e([+-]?\d+)", lambda m: rf"{m[1]} \times 10^{{{int(m[2])}}}", text)
+    text = latex_powers(text)
     text = re.sub(r"\binf\b", r"\\infty", text).replace("…", r"\ldots")
     text = text.replace(",)", "{,})").replace(") [", r")\ [")
     words = r"(?<![\\\w])[A-Za-z]\w+"

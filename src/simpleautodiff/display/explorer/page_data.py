@@ -154,7 +154,7 @@ def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> 
     if node in program.variables:
         record["variable"] = program.variables[node]
     local = [
-        (k, derivative, write_slope(program, node, k, derivative))
+        (k, derivative, write_slope(program, node, k, derivative).text)
         for k, derivative in node.local_derivatives()
     ]
     text, numbers = _pair(node, value_terms(program, node))

@@ -62,10 +62,10 @@ def add_derivatives(picture: Picture, folded: Folded) -> Picture:
             continue
         twin = count[edge.tail, edge.head]
         count[edge.tail, edge.head] += 1
-        text = _slope(folded, steps[edge.tail], steps[edge.head], twin)
+        slope = _slope(folded, steps[edge.tail], steps[edge.head], twin)
         name = f"{edge.tail}→{edge.head}→{twin}"
         tone = "faded" if edge.tone == "faded" else ""
-        vertices.append(Vertex(name, TextLine(text, "quiet"), shape="label", tone=tone))
+        vertices.append(Vertex(name, slope, shape="label", tone=tone))
         edges += _halves(edge, name)
         hidden |= {name} if hidden & {edge.tail, edge.head} else set()
     in_order = tuple(_topological(vertices, edges))
@@ -93,15 +93,15 @@ def _singles(folded: Folded) -> dict[str, Node]:
     return {folded.name(box): box.nodes[0] for box in folded.boxes if box.single}
 
 
-def _slope(folded: Folded, tail: Node, head: Node, twin: int) -> str:
+def _slope(folded: Folded, tail: Node, head: Node, twin: int) -> TextLine:
     """Write ∂head/∂tail in symbols and as a number: ``cos(x2) = 0.284``."""
     k = [i for i, arg in enumerate(head.args) if arg is tail][twin]
     derivative = dict(head.local_derivatives())[k]
     if derivative is ZERO:
-        return "0"
+        return TextLine("0", "quiet")
     symbols = labels.write_slope(folded.program, head, k, derivative)
     if type(derivative) is Linear or shape(derivative):
-        return symbols
+        return TextLine.of(symbols, tone="quiet")
     number = labels.write_brief(derivative)
-    told = symbols if symbols == number else f"{symbols} = {number}"
-    return told if len(told) <= labels.MAX_LABEL else number
+    told = TextLine.of(symbols, f" = {number}" * (symbols.text != number), tone="quiet")
+    return told if len(told.text) <= labels.MAX_LABEL else TextLine(number, "quiet")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from simpleautodiff.display.notation.rich_text import show_minus, text_width
+from simpleautodiff.display.notation.rich_text import latex_code, show_minus, text_width, to_latex
+from simpleautodiff.program.notation import Term
 
 RADIUS = 24.0  # of a circle, in pixels
 FACE, LABEL, CODE = 19.0, 13.0, 12.0  # font sizes
@@ -15,11 +16,30 @@ LEADING = 17.0  # from one line of a label to the next
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """One line of text: a formula, or code; its tone selects a style."""
+    """One line of text: a formula, or code; its tone selects a style.
+
+    A formula that is made of terms has the LaTeX that tables have.
+    """
 
     text: str
     tone: str = ""
     code: bool = False
+    terms: tuple[Term | str, ...] = ()
+
+    @classmethod
+    def of(cls, *terms: Term | str, tone: str = "") -> TextLine:
+        """Return a line of terms, and of text between them."""
+        text = "".join(term if isinstance(term, str) else term.text for term in terms)
+        return cls(text, tone, terms=terms)
+
+    @property
+    def latex(self) -> str:
+        """The line in LaTeX."""
+        if self.code:
+            return latex_code(self.text)
+        parts = self.terms or (self.text,)
+        told = (to_latex(part) if isinstance(part, str) else part.latex for part in parts)
+        return f"${' '.join(told)}$"
 
     @property
     def shown(self) -> str:

@@ -17,6 +17,7 @@ from simpleautodiff.display.folding.fold import Box, Folded, describe_amount
 from simpleautodiff.display.notation import labels
 from simpleautodiff.display.notation.missing import locate_nan, write_missing
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.program.notation import Term
 from simpleautodiff.program.program import Program
 
 Lines = tuple[TextLine, ...]
@@ -45,12 +46,10 @@ def _values(folded: Folded, node: Node) -> Lines:
     value = TextLine(f"= {labels.write_brief_value(node)}", "value")
     if node.primitive is None:
         return (value,)
-    texts = (
-        labels.write_symbolic(folded.program, node),
-        labels.write_numeric(folded.program, node),
-    )
-    told = [TextLine(f"= {text}") for text in dict.fromkeys(texts) if text]
-    return (*told, value)
+    symbols = labels.write_symbolic(folded.program, node)
+    numbers = labels.write_numeric(folded.program, node)
+    told = {term.text: TextLine.of("= ", term) for term in (symbols, numbers) if term.text}
+    return (*told.values(), value)
 
 
 def tangents(folded: Folded, wrt: str) -> Picture:
@@ -79,7 +78,7 @@ def _short_values(folded: Folded, node: Node) -> Lines:
     value = TextLine(f"= {labels.write_brief_value(node)}", "value")
     if node.primitive is None:
         return (value,)
-    return (TextLine(f"= {labels.write_symbolic(folded.program, node)}"), value)
+    return (TextLine.of("= ", labels.write_symbolic(folded.program, node)), value)
 
 
 def adjoints(folded: Folded, output: str = "", wrt: str = "") -> Picture:
@@ -161,9 +160,10 @@ def _sort_by_execution(folded: Folded, vertices: list[Vertex]) -> list[Vertex]:
     return [vertex for _, vertex in pairs]
 
 
-def _construction_lines(folded: Folded, node: Node, written: dict[Node, str]) -> Lines:
+def _construction_lines(folded: Folded, node: Node, written: dict[Node, Term]) -> Lines:
     name = folded.program.names[node]
-    return (TextLine(name if node.primitive is None else f"{name} = {written[node]}"),)
+    told = () if node.primitive is None else (" = ", written[node])
+    return (TextLine.of(name, *told),)
 
 
 def _operator_face(folded: Folded, box: Box, vertex: Vertex) -> Vertex:
@@ -308,7 +308,8 @@ def _description(folded: Folded) -> str:
     inputs = [program.names[node] for node in program.inputs]
     shown = [node for node in program.nodes if node.primitive is not None]
     steps = [
-        f"{program.names[node]} = {labels.write_symbolic(program, node)}" for node in shown[:20]
+        f"{program.names[node]} = {labels.write_symbolic(program, node).text}"
+        for node in shown[:20]
     ]
     more = f"; and {len(shown) - 20:,} more steps" * (len(shown) > 20)
     return f"Inputs {labels.shorten(', '.join(inputs), 200)}; {'; '.join(steps)}{more}."

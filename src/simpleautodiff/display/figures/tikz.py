@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from simpleautodiff.display.figures.layout.layered_layout import Layout, Point
 from simpleautodiff.display.figures.picture import RADIUS, Edge, Picture, TextLine, Vertex
-from simpleautodiff.display.notation.rich_text import latex_code, to_latex
+from simpleautodiff.display.notation.rich_text import to_latex
 from simpleautodiff.display.tables.formats import escape_latex
 
 _PIXELS = RADIUS / 0.6  # in a centimetre: a circle is 1.2 cm wide
@@ -103,9 +103,8 @@ def _vertex(vertex: Vertex, place: Point) -> Iterator[str]:
 
 
 def _line(line: TextLine) -> str:
-    text = latex_code(line.text) if line.code else f"${to_latex(line.text)}$"
     colour = _TIKZ_COLOURS.get(line.tone)
-    return f"\\textcolor{{{colour}}}{{{text}}}" if colour else text
+    return f"\\textcolor{{{colour}}}{{{line.latex}}}" if colour else line.latex
 
 
 def _edge(edge: Edge, route: list[Point]) -> str:

@@ -17,6 +17,7 @@ from simpleautodiff.display.notation.formulas import (
     adjoint_terms,
     chain_term,
     derivative_term,
+    is_absent,
     suppress_warnings,
     tangent_terms,
     value_terms,
@@ -233,7 +234,11 @@ def _slope(program: Program, node: Node, name: str, k: int, derivative: Any) -> 
 def _total(program: Program, node: Node, derivatives: list[tuple[int, Any]], dot: Any) -> str:
     """Write the tangent as a sum of products."""
     name = program.names[node]
-    live = [(k, d) for k, d in derivatives if d is not ZERO]
+    live = [
+        (k, d)
+        for k, d in derivatives
+        if d is not ZERO and not is_absent(dot[program.names[node.args[k]]], d, dot[name])
+    ]
     if not live:
         return f"so the derivative of {name} is 0"
     if any(isinstance(d, Linear) for _, d in live):

@@ -87,17 +87,28 @@ def tangent_terms(program: Program, node: Node, dot: Mapping[str, Any]) -> tuple
         fit(dot[name], node.args[k].value) for name, (k, _) in zip(names, live, strict=True)
     ]
 
+    value = dot[program.names[node]]
+
     def write(starts: list[Term], in_numbers: bool) -> Term:
         return _sum(
             [
-                _push_formula(program, node, k, slope, start, in_numbers)
+                Term(0)
+                if in_numbers and is_absent(start.value, slope, value)
+                else _push_formula(program, node, k, slope, start, in_numbers)
                 for (k, slope), start in zip(live, starts, strict=True)
             ]
         )
 
     symbols = write(list(map(tangent_term, names, seeds)), False)
-    value = dot[program.names[node]]
     return symbols, write_true(lambda: write(list(map(Term, seeds)), True), value)
+
+
+def is_absent(seed: Any, slope: Any, total: Any) -> bool:
+    """Tell whether a term is 0 because nothing depends on the input, at an infinite slope."""
+    numbers = (seed, slope, total)
+    if not all(isinstance(number, (int, float)) for number in numbers):
+        return False
+    return seed == 0 and not math.isfinite(slope) and math.isfinite(total)
 
 
 class Pull(NamedTuple):

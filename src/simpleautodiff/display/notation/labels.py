@@ -8,12 +8,14 @@ from typing import Any
 from simpleautodiff.core.linear import Linear
 from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.display.notation.formulas import (
+    EMPTY,
     derivative_term,
     partial_name,
     value_terms,
     write_bar as write_bar,
     write_dot as write_dot,
 )
+from simpleautodiff.display.notation.rich_text import to_latex
 from simpleautodiff.program.notation import Term, render
 from simpleautodiff.program.program import Program, output_names as output_names
 from simpleautodiff.program.written_numbers import write_short, write_typed
@@ -78,29 +80,32 @@ def operator_sign(node: Node) -> str:
     return _OPERATOR_SIGNS.get(node.operator, node.operator)
 
 
-def write_symbolic(program: Program, node: Node) -> str:
+def write_symbolic(program: Program, node: Node) -> Term:
     """Write the right-hand side of a step in names: ``v4 - v3``."""
-    return shorten(
-        _UNSET.sub(")", _fill_in(node, [_name_argument(program, arg) for arg in node.args]).text)
-    )
+    return _shorten_term(_fill_in(node, [_name_argument(program, arg) for arg in node.args]))
 
 
-def write_numeric(program: Program, node: Node) -> str:
+def _shorten_term(term: Term) -> Term:
+    text = shorten(_UNSET.sub(")", term.text))
+    return term if text == term.text else Term(text, latex=lambda: to_latex(text))
+
+
+def write_numeric(program: Program, node: Node) -> Term:
     """Write it in numbers: ``10.693 - (-0.959)``; empty if an argument is an array."""
     if any(shape(value) for value in node.values()):
-        return ""
-    text = value_terms(program, node)[1].text
-    return text if len(text) <= MAX_LABEL else ""
+        return EMPTY
+    term = value_terms(program, node)[1]
+    return term if len(term.text) <= MAX_LABEL else EMPTY
 
 
-def write_slope(program: Program, node: Node, k: int, derivative: Any) -> str:
+def write_slope(program: Program, node: Node, k: int, derivative: Any) -> Term:
     """Write ∂node/∂args[k] in names, as its rule says; for an array, the quotient itself."""
     if isinstance(derivative, Linear) or shape(derivative):
-        return partial_name(program.names[node], program.names[node.args[k]]).text
-    return derivative_term(program, node, k, derivative).text
+        return partial_name(program.names[node], program.names[node.args[k]])
+    return derivative_term(program, node, k, derivative)
 
 
-def expand_all(program: Program) -> dict[Node, str]:
+def expand_all(program: Program) -> dict[Node, Term]:
     """Write each step in terms of the inputs, as far as that is short: ``log(x1) + x1 × x2``."""
     terms: dict[Node, Term] = {}
     for node in program.nodes:
@@ -113,7 +118,7 @@ def expand_all(program: Program) -> dict[Node, str]:
         if len(term.text) > MAX_LABEL:
             term = _fill_in(node, [_name_argument(program, arg) for arg in node.args])
         terms[node] = term
-    return {node: shorten(term.text) for node, term in terms.items()}
+    return {node: _shorten_term(term) for node, term in terms.items()}
 
 
 def _name_argument(program: Program, arg: Any) -> Any:

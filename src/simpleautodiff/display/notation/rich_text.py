@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import groupby
 from typing import NamedTuple
+
+from simpleautodiff.program.written_numbers import latex_powers
 
 # Widths of a Times face in thousandths of the font size; the other faces used are close to it.
 _CLASSES = {
@@ -34,6 +37,9 @@ _WITHOUT_PARENTHESES = re.compile(r"\b(log|sin|cos|tan|sinh|cosh|tanh)\((\w+(?:\
 _TOKEN = re.compile(
     r"(?P<name>[^\W\d_][\u0304\u0307]?\w*)|(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
     r"|(?P<space>\s+)|(?P<sign>.)"
+)
+_EXPONENT = re.compile(  # in parentheses, which a superscript does not need, or one name or number
+    r"\^(?:\((?P<group>(?:[^()]|\([^()]*\))*)\)|(?P<token>-?(?:\d+(?:\.\d+)?|[^\W\d]\w*)))"
 )
 _NAME_PATTERN = re.compile(r"([A-Za-z][\u0304\u0307]?\w+|[A-Za-z][\u0304\u0307])")
 _LATEX_SIGNS = {
@@ -76,20 +82,21 @@ def split_runs(text: str) -> list[Run]:
     """
     text = _WITHOUT_PARENTHESES.sub(r"\1 \2", text)
     found: list[Run] = []
-    raised = False
+    end = 0
+    for power in _EXPONENT.finditer(text):
+        raised = _split_tokens(power["group"] or power["token"])
+        found += _split_tokens(text[end : power.start()])
+        found += [run._replace(level=1) for run in raised]
+        end = power.end()
+    return _join_runs(found + _split_tokens(text[end:]))
+
+
+def _split_tokens(text: str) -> list[Run]:
+    found: list[Run] = []
     for match in _TOKEN.finditer(text):
         token = match.group()
-        if token == "^":
-            raised = True
-            continue
-        some = _name(token) if match.lastgroup == "name" else [Run(_minus(token))]
-        found += [run._replace(level=1) for run in some] if raised else some
-        raised = raised and token == "-"
-    return _join_runs(found)
-
-
-def _minus(token: str) -> str:
-    return "−" if token == "-" else token
+        found += _name(token) if match.lastgroup == "name" else [Run(token.replace("-", "−"))]
+    return found
 
 
 def _name(name: str) -> list[Run]:
@@ -162,18 +169,21 @@ def to_latex(text: str) -> str:
     --------
     >>> print(to_latex("v4 = log(x1) + x2^2"))
     v_{4} = \log x_{1} + x_{2}^{2}
+    >>> print(to_latex("v1 = x^(-2) = 2.5e-07"))
+    v_{1} = x^{-2} = 2.5 \times 10^{-7}
     """
-    return re.sub(r"\s+", " ", "".join(map(_latex_run, split_runs(text)))).strip()
+    levels = groupby(split_runs(text), lambda run: run.level)
+    form = {0: "{}", -1: "_{{{}}}", 1: "^{{{}}}"}
+    written = "".join(form[level].format("".join(map(_latex_run, runs))) for level, runs in levels)
+    return re.sub(r"\s+", " ", latex_powers(written)).strip()
 
 
 def _latex_run(run: Run) -> str:
     if run.style == "italic":
-        body = _latex_letter(run.text)
-    else:
-        words = _NAME_PATTERN.split(unicodedata.normalize("NFD", run.text))
-        body = "".join(map(_latex_word, words))
-        body = re.sub(r"(?<=[\d,.)]) (?=\\mathrm)", r"\\ ", body)  # else TeX drops it
-    return {0: body, -1: f"_{{{body}}}", 1: f"^{{{body}}}"}[run.level]
+        return _latex_letter(run.text)
+    words = _NAME_PATTERN.split(unicodedata.normalize("NFD", run.text))
+    body = "".join(map(_latex_word, words))
+    return re.sub(r"(?<=[\d,.)]) (?=\\mathrm)", r"\\ ", body)  # else TeX drops it
 
 
 def _latex_letter(name: str) -> str:

@@ -1,21 +1,22 @@
 // Formulas that act as numbers, as in the library: the same rules, called with these, write the
 // right-hand sides of the table, in symbols and with numbers.
 
-const SUM = 1, PRODUCT = 2, SIGN = 3, CALL = 5; // how tightly a form binds
+const SUM = 1, PRODUCT = 2, SIGN = 3, POWER = 4, CALL = 5; // how tightly a form binds
 const MOST_DIGITS = 17;
 
 // A formula: its text, how it binds, the value behind it, and what its digits say.
 const formula = (text, binds, value, said) => ({ text, binds, value, said });
 const named = (name, value) => formula(name, CALL, value);
-const written = (number, text) => formula(text, text.startsWith("-") ? SIGN : CALL, number, Number(text.replace("inf", "Infinity")));
+const bindsOf = (text) => (text.startsWith("-") ? SIGN : /\de/.test(text) ? POWER : CALL); // (1e-07)^2
+const written = (number, text) => formula(text, bindsOf(text), number, Number(text.replace("inf", "Infinity")));
 const computedNumber = (number, digits) => written(number, short(number, digits));
 const typedNumber = (number, digits) => written(number, typed(number, digits));
 const within = (term, binds) => (term.binds < binds ? `(${term.text})` : term.text);
 
-// A number as it was typed; one of 13 digits or more was computed.
+// A number as it was typed; one of 16 digits or more was computed.
 function typed(number, digits = 3) {
   const text = python(number, 16);
-  const few = text.split("e")[0].replace(/^[-0.]+/, "").replace(".", "").length <= 12;
+  const few = text.split("e")[0].replace(/^[-0.]+/, "").replace(".", "").length <= 15;
   return few ? text : short(number, digits);
 }
 
@@ -85,7 +86,7 @@ const barred = (name) => `${name[0]}\u0304${name.slice(1)}`.normalize("NFC");
 // The right-hand sides of a program's rows: { symbols, numbers }, as text.
 function formulas(doc, now) {
   const forms = { add: ["{0} + {1}", SUM], sub: ["{0} - {1}", SUM], mul: ["{0} × {1}", PRODUCT],
-    div: ["{0} / {1}", PRODUCT], power: ["{0}^{1}", 4], floor_divide: ["{0} // {1}", PRODUCT], mod: ["{0} % {1}", PRODUCT], ...doc.forms };
+    div: ["{0} / {1}", PRODUCT], power: ["{0}^{1}", POWER], floor_divide: ["{0} // {1}", PRODUCT], mod: ["{0} % {1}", PRODUCT], ...doc.forms };
   const arithmetics = [];
   const at = (digits) => (arithmetics[digits] ??= writing(forms, digits));
   const valueOf = (arg) => (Array.isArray(arg) ? decode(arg[0]) : now().model.values[arg]);
@@ -117,8 +118,10 @@ function formulas(doc, now) {
     const { partials } = now().model;
     const live = doc.nodes[i].args.flatMap((arg, k) => (Array.isArray(arg) || partials[i][k] == null ? [] : [[arg, k]]));
     if (!live.length) return { symbols: "0", numbers: "" };
-    const sum = (start, digits) => live
-      .map(([arg, k]) => push(at(digits ?? 3), start(arg), slope(i, k, digits))).reduce(added);
+    // 0 times an infinite slope is 0 where nothing depends on the input, and is written as 0.
+    const absent = (arg, k) => !dot[arg] && [Infinity, -Infinity].includes(partials[i][k]) && Number.isFinite(dot[i] ?? 0);
+    const sum = (start, digits) => live.map(([arg, k]) => (digits && absent(arg, k) ? written(0, "0")
+      : push(at(digits ?? 3), start(arg), slope(i, k, digits)))).reduce(added);
     return { symbols: sum((arg) => named(dotted(doc.nodes[arg].name), dot[arg] ?? 0)).text,
       numbers: writeTrue((digits) => sum((arg) => computedNumber(dot[arg] ?? 0, digits), digits), dot[i] ?? 0) };
   }
