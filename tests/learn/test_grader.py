@@ -4,6 +4,7 @@ import itertools
 import json
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import textwrap
@@ -18,8 +19,8 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.answers import answer
 from simpleautodiff.learn.grading.bank import BANK, TASKS
 from simpleautodiff.learn.grading.diagnosis import agree
-from simpleautodiff.learn.grading.known_faults import FAULTS, ORDER_FAULTS, VARIANTS
-from simpleautodiff.learn.grading.mistakes import MISTAKES
+from simpleautodiff.learn.grading.known_faults import FAULTS, ORDER_FAULTS, RULES, VARIANTS
+from simpleautodiff.learn.grading.mistakes import MISTAKES, blame_operation
 from simpleautodiff.learn.grading.model import STYLES, predict
 from simpleautodiff.learn.graphs import random_graph
 
@@ -97,6 +98,8 @@ def test_rung_0_has_the_defects_it_points_at():
         ("printing_script", "value", ("depth",)),
         ("global_tape", "node", ()),
         ("given_tape", "tape", ()),
+        ("slots_class", "node", ()),
+        ("vjp_function", "grad", ()),
     ],
 )
 def test_engines_in_published_shapes_are_graded_without_adapters(name, shape, limits):
@@ -164,6 +167,7 @@ PRE_VISIT = """                topo.append(v)
         ("dual_numbers", [(PRODUCT, "self.dual * other.dual")], {"product_of_derivatives"}),
         ("dual_numbers", [("other.real - self.real", "other.real + self.real")], {"division_sign"}),
         ("dual_numbers", [(" * x.dual", "")], {"no_chain"}),
+        ("dual_numbers", [("math.cos(x.real) * x.dual", "math.cos(x.real)")], {"no_chain_in_sin"}),
         ("tape_class", [("derivatives[index] +=", "derivatives[index] =")], {"overwritten"}),
         ("tape_class", [FROM_THE_END, ("range(output.index,", WHOLE_TAPE)], {"from_the_end"}),
         ("grad_function", [("adjoints.get(id(parent), 0.0) +", "")], {"overwritten"}),
@@ -209,6 +213,13 @@ PRE_VISIT = """                topo.append(v)
          {"overwritten", "exponential", "depth"}),
         ("value_class", [ORDERED, ("self.grad += other.data", "self.grad = other.data")],
          {"overwritten_in_mul", "depth"}),
+        ("requires_grad", [], {"exponential", "depth"}),
+        ("requires_grad", [("1 - data * data", "1 - data")],
+         {"tanh_square", "exponential", "depth"}),
+        ("slots_class", [("(o, -1.0)", "(o, 1.0)"), ("pending = {y: 1.0}", "pending = {y: y.val}")],
+         {"subtraction_sign", "seed_is_value"}),
+        ("slots_class", [("v.adj = 0.0\n", "pass\n")], {"stale_unreached"}),
+        ("vjp_function", [("bars[slot] +=", "bars[slot] =")], {"overwritten"}),
         ("grad_function", [("in toposort(out)", "in reversed([*toposort(out)])")], {"raises"}),
     ],
 )  # fmt: skip
@@ -344,6 +355,15 @@ def test_the_bank_is_large_and_every_graph_says_what_it_exposes():
 
 
 # What is said. ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "mistake", [*MISTAKES.values(), *(blame_operation(name, value=True) for name in RULES)]
+)
+def test_where_to_read_is_a_name_of_the_rung(mistake):
+    """A report ends with the rung and the function to read there."""
+    is_there = rf"^(def |class )?{mistake.where}\b"
+    assert re.search(is_there, learn.rung(mistake.rung).text, re.MULTILINE)
 
 
 def test_any_number_of_wrong_rules_is_named_beside_another_fault():

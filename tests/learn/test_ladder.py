@@ -3,7 +3,9 @@
 import ast
 import inspect
 import math
+import operator
 import random
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +18,7 @@ from simpleautodiff.learn.grading.answers import answer
 from simpleautodiff.learn.grading.engine_shapes import find_engine
 from simpleautodiff.learn.grading.running import run_case
 from simpleautodiff.learn.graphs import parse_graph, random_graph
+from simpleautodiff.learn.rungs import CORE_PARTS
 
 PAPER = ("add", "sub", "mul", "log", "sin")
 MORE = (*PAPER, "div", "pow", "neg", "exp", "cos")
@@ -118,6 +121,53 @@ def test_arrays_are_differentiated_as_by_the_library(number):
     second = r.grad(lambda w: r.sum_to(r.grad(f)(w, b)[0] ** 2, ()))(w)[0]
     right = ad.grad(lambda w: np.sum(ad.grad(library)(w, b) ** 2))(w)
     np.testing.assert_allclose(second, right, rtol=1e-10)
+
+
+SHAPES = ((), (3,), (2, 3), (2, 1))
+
+
+def random_array_program(rng, inputs):
+    """List steps of a random program of arrays: an operation, and the places of its arguments."""
+    steps = []
+    for count in range(inputs, inputs + rng.randrange(2, 8)):
+        two = rng.choice(("add", "sub", "mul"))
+        one = rng.choice(("neg", "sin", "cos"))
+        places = rng.randrange(count), rng.randrange(count)
+        steps.append(rng.choice(((two, places), (one, places[:1]))))
+    return steps
+
+
+def run_array_program(names, add_up, steps, *arrays):
+    """Run it with the functions of an engine; the result is the sum of all that was computed."""
+    held = list(arrays)
+    for operation, places in steps:
+        does = getattr(operator, operation, None) or getattr(names, operation)
+        held.append(does(*(held[place] for place in places)))
+    return sum((add_up(array) for array in held[1:]), add_up(held[0]))
+
+
+@pytest.mark.parametrize("number", [6, 7, 8])
+def test_random_programs_of_arrays_have_the_gradients_of_the_next_rung(number):
+    for seed in range(25):
+        rng = random.Random(seed)
+        draw = np.random.default_rng(seed)
+        arrays = [draw.normal(size=rng.choice(SHAPES)) for _ in range(rng.randrange(1, 4))]
+        steps = random_array_program(rng, len(arrays))
+
+        def gradients(r, arrays=arrays, steps=steps):
+            def f(*xs):
+                return run_array_program(r, lambda a: r.sum_to(a, ()), steps, *xs)
+
+            return r.grad(f)(*arrays)
+
+        def library(*xs, steps=steps):
+            return run_array_program(np, np.sum, steps, *xs)
+
+        found = gradients(engine(number))
+        right = ad.grad(library, tuple(range(len(arrays))))(*arrays)
+        for others in (right, *([gradients(engine(number + 1))] if number < 8 else [])):
+            for mine, other in zip(found, others, strict=True):
+                np.testing.assert_allclose(mine, other, rtol=1e-10, atol=1e-12)
 
 
 def run_source(r, text, *point):
@@ -225,6 +275,12 @@ def test_a_difference_says_what_changed_and_why(number):
     changed = [line for line in text.splitlines() if line.startswith(("+", "-"))]
     assert changed or "core.sweep" in text
     assert learn.diff(number, number).count("\n") < 5
+
+
+def test_the_parts_that_became_the_core_s_are_parts_of_a_rung():
+    texts = [inspect.getsource(engine(number)) for number in range(9)]
+    parts = [word for part, *_ in CORE_PARTS for word in re.findall(r"\w+", part)]
+    assert [part for part in parts if not any(f"{part}(" in text for text in texts)] == []
 
 
 def test_a_difference_can_go_down():

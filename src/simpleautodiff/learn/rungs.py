@@ -122,9 +122,13 @@ RUNGS = tuple(
 CORE_PARTS = (  # what became of each part of the last small engine
     ("Linear", linear, "with a structural zero that is never multiplied"),
     ("Primitive", primitive, "a row also has words, LaTeX, a domain and kinks"),
-    ("apply", level, "levels are numbered as the tapes were; batches and jets are levels, too"),
+    (
+        "Primitive.__call__",
+        level,
+        "levels are numbered as the tapes were; batches and jets are levels, too",
+    ),
     ("Node", node, "typed by hand it knows its children, by weak reference"),
-    ("depth-first search", order, "still there for graphs typed by hand"),
+    ("depth_first", order, "still there for graphs typed by hand"),
     ("forward, reverse", sweep, "the same two loops"),
     ("Tape", tape, "the same list"),
     ("grad", grad, "any nested structure of arguments"),

@@ -97,6 +97,11 @@ BANK: tuple[Case, ...] = (
     _case("chain", "no_chain", "y = log(x * x)"),
     _case("chain", "no_chain", "y = sin(x * z) * w"),
     _case("chain", "no_chain", "a = exp(x); y = cos(a)"),
+    _case("chain", "no_chain_in_pow", "a = x * z; y = a**3 * x"),
+    *(
+        _case("chain", f"no_chain_in_{function}", f"a = w * w; y = {function}(a) * w")
+        for function in ("sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")
+    ),
     _case("chain", "seed_is_value", "y = x * z * w"),
     _case("chain", "product_of_derivatives", "y = (x + z) * (x - z)"),
     # the same parent twice
@@ -151,6 +156,7 @@ BANK: tuple[Case, ...] = (
         "sweeps", "from_the_end", "a = x * z; b = sin(a); y = a + x", "interior", wanted=("b", "y")
     ),
     _case("sweeps", "stale_sum", "a = x * z; b = a * x; c = a + z", "interior", wanted=("c", "b")),
+    _case("sweeps", "stale_unreached", "a = x * z; b = sin(x)", "interior", wanted=("a", "b")),
     _case("sweeps", "interior", "a = x * z; b = a * a; y = b + x", "interior", wanted=("a",)),
     _case("sweeps", "interior", "a = sin(x); b = a * a; y = b * a", "interior", wanted=("b",)),
     _case("sweeps", "stale_sum", "a = x * z; y = a * a", "rebuilt"),

@@ -17,9 +17,10 @@ from simpleautodiff.learn.grading.known_faults import (
     FAULTS,
     ORDER_FAULTS,
     RULES,
+    UNCHAINED,
     WRONG_RULES,
 )
-from simpleautodiff.learn.grading.model import APART, COMPOSED, STYLES, predict
+from simpleautodiff.learn.grading.model import APART, COMPOSITIONS, INVERTED, STYLES, WAYS, predict
 
 Vector = list[float | None]
 _answer = lru_cache(1024)(answer)  # the graphs of the bank are asked for again and again
@@ -98,9 +99,18 @@ class CaseRun:
             for low, high, number in zip(pairs[0][1:], pairs[1][1:], self.found[1:], strict=True)
         )  # fmt: skip
 
+    @cached_property
+    def foreign(self) -> frozenset[str]:
+        """The faults and ways that cannot show in this graph, for want of their operations."""
+        used = as_written(self.case.graph.operations)
+        ways = set() if used & {"sub", "div", "neg"} else {*COMPOSITIONS}
+        args = [arg for _, _, args in self.case.graph.steps for arg in args]
+        ways |= {APART} if ways and all(isinstance(arg, str) for arg in args) else set()
+        return frozenset({*ways, *(f for f in FAULTS if not is_met(f, used))})
+
     def explained(self, faults: Collection[str], style: str = "search", turned: int = 0) -> bool:
         """Tell whether an engine with these faults would find the same numbers."""
-        key = frozenset(faults), style, turned
+        key = frozenset(faults) - self.foreign, style, turned
         if key not in self.predictions:
             made = _predict(self.case.graph, self.script, *key)
             self.predictions[key] = made and self.vector(*made)
@@ -187,18 +197,20 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
         named = (*faults, *way)
         return any(all(run.explained(named, style) for run in ordered) for style in styles)
 
-    of_mode = {"forward": ("dual",), "reverse": ("stack", "paths")}
+    of_mode = {"forward": ("dual",), "reverse": ("dual", "stack", "paths")}
     modes = dict.fromkeys(run.mode for run in failing)
-    styles = ("search", "tape", "tape to the end", *(s for mode in modes for s in of_mode[mode]))
+    more = dict.fromkeys(style for mode in modes for style in of_mode[mode])
+    styles = ("search", "tape", "tape to the end", *more)
     faults = _find_candidates(failing)
     pairs = [p for p in combinations(faults, 2) if len(set(p) & set(ORDER_FAULTS)) < 2]
     found: list[tuple[str, ...]] = []
     for candidates in ([(fault,) for fault in faults], pairs):
-        for way in ((), (COMPOSED,), (APART,)):
+        for way in WAYS:
             if not found:
                 found = [some for some in candidates if exact(some, way)]
                 if way and len(found) == 1 and candidates is not pairs:
-                    found += [pair for pair in pairs if exact(pair)]  # by rules of their own
+                    own = [pair for pair in pairs if exact(pair)]  # by rules of their own
+                    found = [*own, *found] if INVERTED in way else [*found, *own]
     if not found:
         return None
     return Diagnosis(found[0], True, tuple(" + ".join(faults) for faults in found[1:4]))
@@ -206,18 +218,22 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
 
 def _find_candidates(failing: Sequence[CaseRun]) -> list[str]:
     """Return the faults that can be met in failing runs: those of rules, where the rule is used."""
-    used = {operation for run in failing for operation in run.case.graph.operations}
-    used |= (
-        {"add", "mul"} if used & {"sub", "neg", "div"} else set()
-    )  # as which they may be written
-    used |= {"pow"} if "div" in used else set()
+    used = as_written({op for run in failing for op in run.case.graph.operations})
+    return [fault for fault in FAULTS if is_met(fault, used)]
 
-    def is_met(fault: str) -> bool:
-        one = {**ASSIGNED_TERMS, **WRONG_RULES}.get(fault, ("",))
-        rules = ASSIGNED.get(fault) or one[:1]
-        return rules == ("",) or not used.isdisjoint(rules)
 
-    return [fault for fault in FAULTS if is_met(fault)]
+def as_written(operations: Collection[str]) -> set[str]:
+    """Return some operations, and those by which they may be written."""
+    used = {*operations}
+    used |= {"add", "mul", "neg", "sub"} if used & {"sub", "neg", "div"} else set()
+    return used | ({"pow", "inverse"} if "div" in used else set())
+
+
+def is_met(fault: str, used: Collection[str]) -> bool:
+    """Tell whether a fault can be met where these operations are used."""
+    one = {**ASSIGNED_TERMS, **WRONG_RULES}.get(fault, (UNCHAINED.get(fault, ""),))
+    rules = ASSIGNED.get(fault) or one[:1]
+    return rules == ("",) or not set(used).isdisjoint(rules)
 
 
 def _explain_plain(runs: Sequence[CaseRun], rules: tuple[str, ...]) -> Diagnosis | None:
@@ -274,7 +290,7 @@ def blame(run: CaseRun, faults: Sequence[str]) -> tuple[str, ...]:
     """Return the fewest of some faults that explain one run by themselves; none if none do."""
     for count in range(1, len(faults) + 1):
         for some in combinations(faults, count):
-            ways = [(*some, *way) for way in ((), (COMPOSED,), (APART,))]
+            ways = [(*some, *way) for way in WAYS]
             if any(run.explained(way, style) for way in ways for style in STYLES):
                 return some
     if _is_plain(run):

@@ -124,7 +124,7 @@ class DualEngine(LearnerEngine):
                 held = read_attributes(probe)
                 values = [n for n, v in held.items() if is_number(v) and v == 0.75]
                 slopes = [n for n, v in held.items() if is_number(v) and v == 0.125]
-                if values and slopes and is_number(getattr(probe + probe, slopes[0], None)):
+                if values and slopes and _adds_slopes(probe, slopes[0]):
                     self.value_name = self.value_name or sorted(values)[0]
                     self.derivative_name = self.derivative_name or sorted(slopes)[0]
                     self.driver = self._find_driver(namespace, names)
@@ -150,6 +150,14 @@ class DualEngine(LearnerEngine):
     def make(self, value: Any, slope: float = 0.0) -> Any:
         """Make an input, with its derivative."""
         return self.cls(value, slope)
+
+
+def _adds_slopes(probe: Any, slope: str) -> bool:
+    """Tell whether a sum of two numbers has a derivative, too."""
+    try:
+        return is_number(getattr(probe + probe, slope, None))
+    except Exception:
+        return False
 
 
 def _of_list(f: Callable[..., Any]) -> Callable[[Any], Any]:

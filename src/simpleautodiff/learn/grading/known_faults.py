@@ -19,6 +19,7 @@ RULES: dict[str, Rule] = {  # the value, and ∂v/∂argument from (v, *argument
     "div": (lambda a, b: a / b, (lambda v, a, b: 1 / b, lambda v, a, b: -a / b**2)),
     "pow": (lambda a, n: a**n, (lambda v, a, n: n * a ** (n - 1) if n else 0, lambda v, a, n: 0)),
     "neg": (lambda a: -a, (lambda v, a: -1,)),
+    "inverse": (lambda a: 1 / a, (lambda v, a: -1 / a**2,)),  # by which a / b may be written
     "sin": (math.sin, (lambda v, a: math.cos(a),)),
     "cos": (math.cos, (lambda v, a: -math.sin(a),)),
     "exp": (math.exp, (lambda v, a: v,)),
@@ -100,6 +101,10 @@ ASSIGNED_TERMS = {  # = for += in one term of an operation: which operation, and
     for operation in ("add", "sub", "mul", "div")
     for place, which in enumerate(("first", "second"))
 }
+UNCHAINED = {  # the chain rule is missing in one operation alone
+    f"no_chain_in_{operation}": operation
+    for operation in ("add", "sub", "mul", "div", "pow", "neg", *SINGLE_FUNCTIONS)
+}
 VARIANTS = {  # the same misconception, written in another way, with other numbers
     "overwritten_by_last": "overwritten",
     "constants_shift_all": "constants_shift",
@@ -111,4 +116,4 @@ VARIANTS = {  # the same misconception, written in another way, with other numbe
     "equal_values_added": "equal_values",
     **{name: f"overwritten_in_{operation}" for name, (operation, _) in ASSIGNED_TERMS.items()},
 }
-FAULTS = tuple(dict.fromkeys((*FLAGS, *ASSIGNED, *VARIANTS, *WRONG_RULES)))
+FAULTS = tuple(dict.fromkeys((*FLAGS, *ASSIGNED, *VARIANTS, *WRONG_RULES, *UNCHAINED)))

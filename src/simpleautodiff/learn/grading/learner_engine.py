@@ -16,7 +16,21 @@ from typing import Any
 VALUE_NAMES = ("value", "data", "val", "v", "primal", "real", "x", "a", "number", "item", "f")
 DERIVATIVE_NAMES = (
     *("grad", "partial_derivative", "derivative", "adjoint", "bar", "dot", "gradient", "deriv"),
-    *("der", "d", "tangent", "dual", "eps", "dx", "dv", "df", "b", "grad_value", "_grad", "prime"),
+    *(
+        "der",
+        "d",
+        "adj",
+        "tangent",
+        "dual",
+        "eps",
+        "dx",
+        "dv",
+        "df",
+        "b",
+        "grad_value",
+        "_grad",
+        "prime",
+    ),
 )
 BACKWARD_NAMES = (
     *("backward", "reverse", "backprop", "backpropagate", "reverse_mode", "back"),
@@ -24,28 +38,11 @@ BACKWARD_NAMES = (
 )
 FORWARD_NAMES = ("forward", "forward_mode", "forward_sweep", "forward_pass")
 GRADIENT_NAMES = (
-    "grad",
-    "gradient",
-    "derivative",
-    "derivatives",
-    "differentiate",
-    "diff",
-    "jacobian",
-    "value_and_grad",
-    "value_and_gradient",
-    "autograd",
-    "autodiff",
+    *("grad", "gradient", "derivative", "derivatives", "differentiate", "diff", "jacobian"),
+    *("value_and_grad", "value_and_gradient", "autograd", "autodiff"),
 )
 INPUT_NAMES = (
-    "input",
-    "var",
-    "variable",
-    "new_var",
-    "new_variable",
-    "leaf",
-    "new",
-    "watch",
-    "track",
+    *("input", "var", "variable", "new_var", "new_variable", "leaf", "new", "watch", "track"),
 )
 WATCH_NAMES = ("watch", "track", "register")
 COMPUTE_NAMES = ("forward", "evaluate", "eval", "compute")
@@ -350,15 +347,22 @@ def read_attributes(node: Any) -> dict[str, Any]:
     return held
 
 
+def held_derivatives(node: Any) -> dict[str, Any]:
+    """Return what a new node has in the attributes that are called like a derivative."""
+    held = read_attributes(node)
+    return {n: held[n] for n in DERIVATIVE_NAMES if n in held and not callable(held[n])}
+
+
 def construct(cls: type, *args: float) -> Any:
-    """Make an instance of numbers, or of arrays if it takes nothing else."""
+    """Make an input of numbers, or of arrays if it takes nothing else; it is to have a gradient."""
+    options = {name: True for name in keywords(cls) if name == "requires_grad"}
     try:
-        return cls(*args)
+        return cls(*args, **options)
     except Exception:
         numpy = sys.modules.get("numpy")
         if numpy is None:
             raise
-        return cls(*map(numpy.array, args))
+        return cls(*map(numpy.array, args), **options)
 
 
 def constructs(cls: type, *args: float) -> bool:
@@ -368,6 +372,15 @@ def constructs(cls: type, *args: float) -> bool:
     except Exception:
         return False
     return True
+
+
+def keywords(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the arguments that have a default."""
+    try:
+        every = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in every if p.default is not p.empty]
 
 
 def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:

@@ -74,12 +74,13 @@ MISTAKES = _mistakes(
      "not for each call. Use None or ().", 1, "Node"),
     ("constants_shift", "A constant operand is left out of the parents, but its partial is not "
      "left out of the partials, so all later ones have moved by one place: in 3 - x the node x is "
-     "given the partial of 3.", 2, "make_node"),
+     "given the partial of 3.", 2, "record"),
     # seeds and sweeps
     ("stale_sum", "The derivatives of an earlier sweep are still there when the next begins, and "
      "are added to. Each sweep begins with nothing but its seed.", 1, "forward"),
     ("stale_unreached", "A node that this sweep does not reach still has the number of an earlier "
-     "sweep, and its children read it. What is not reached has the derivative 0.", 1, "forward"),
+     "sweep, and whoever reads it takes that. What is not reached has the derivative 0.",
+     1, "forward"),
     ("seed_is_value", "Your sweep begins with the value of the node instead of dy/dy = 1.",
      3, "reverse"),
     ("no_seed", "Your sweep never sets its seed dy/dy = 1, so everything is 0, whatever else may "
@@ -92,12 +93,19 @@ MISTAKES = _mistakes(
      "derivatives. Seed the one input of this sweep with 1, the others with 0.", 1, "forward"),
     ("constants_seeded", "A constant has the derivative 1, as if it were the input too: in 2 * x "
      "the 2 is made a number whose derivative begins with 1. That of a constant is 0.", 2,
-     "make_node"),
+     "record"),
     ("no_chain", "A function of one argument gives its own derivative, without multiplying by the "
      "one that comes in: the chain rule is missing.", 0, "forward"),
     ("no_adjoint", "A node passes its partials on as they are (p.grad += d). The chain rule "
      "multiplies each by the derivative that has come to the node itself: "
      "p.grad += node.grad * d.", 3, "reverse"),
+    *(
+        (f"no_chain_in_{name}", f"Your {does} gives its own derivative, without multiplying by the "
+         "one that comes in, as the other operations do: the chain rule is missing there.",
+         3, "reverse")
+        for name, does in OPERATION_WORDS.items()
+        if name != "functions"
+    ),
     ("product_of_derivatives", "You multiply the derivatives of the factors. The product rule is "
      "(ab)' = a'b + ab'.", 0, "mul"),
     # names, operators, numbers
@@ -174,9 +182,9 @@ MISTAKES = _mistakes(
     ("timeout", "Your engine did not come back in time.", 1, "forward"),
     ("died", "Your code ended the process it ran in.", 1, "forward"),
     ("wrong_rule", "The rule of an operation is wrong: its value is right, its derivative is not.",
-     2, "make_node"),
+     2, "record"),
     ("wrong_value", "The value of an operation is wrong, and with it all that is computed from "
-     "it.", 2, "make_node"),
+     "it.", 2, "record"),
     ("unknown", "The numbers are wrong in a way that no known misconception explains.",
      3, "reverse"),
 )  # fmt: skip

@@ -15,13 +15,23 @@ from simpleautodiff.learn.grading.known_faults import (
     ASSIGNED_TERMS,
     RULES,
     SINGLE_FUNCTIONS,
+    UNCHAINED,
     VALUE,
     WRONG_RULES,
 )
 from simpleautodiff.learn.graphs import Argument, Graph
 
 STYLES = ("search", "tape", "tape to the end", "dual", "stack", "set", "paths")
-COMPOSED, APART = "composed", "constants apart"  # ways to write operations that are no faults
+# Ways to write an engine that are no faults. Differences, quotients and negations are composed of
+# others: a + b * -1, a * b**-1, a * -1; or differences and quotients inverted: a + -b, a * (1 / b).
+COMPOSITIONS = COMPOSED, INVERTED = "composed", "inverted"
+# Operations with constants are written by themselves; all inputs but one are constants, in turn;
+# nodes keep what has arrived when they are done.
+APART, IN_TURN, ON_ARRIVAL = "constants apart", "in turn", "on arrival"
+WAYS: tuple[tuple[str, ...], ...] = (
+    *((), (COMPOSED,), (APART,), (INVERTED,), (IN_TURN,), (ON_ARRIVAL,)),
+    *((COMPOSED, APART), (INVERTED, APART)),
+)
 
 
 class ModelNode:
@@ -63,6 +73,7 @@ class Model:
         whole = {op for name in self.faults & ASSIGNED.keys() for op in ASSIGNED[name]}
         self.assigned = {(op, place) for op in whole for place in (0, 1)}
         self.assigned |= {ASSIGNED_TERMS[name] for name in self.faults & ASSIGNED_TERMS.keys()}
+        self.unchained = {UNCHAINED[name] for name in self.faults & UNCHAINED.keys()}
         self.kept: dict[str, dict[ModelNode, float]] = {"forward": {}, "reverse": {}}
         self.made: list[ModelNode] = []
 
@@ -83,7 +94,7 @@ class Model:
         if len(args) == 2 and not isinstance(args[0], ModelNode):
             swap = {"sub": "reflected_sub", "div": "reflected_div"}.get(operation, "")
             args = args[::-1] if swap and self.has(swap) else args
-        if self.has(COMPOSED) and operation in ("sub", "div", "neg"):
+        if self.has(*COMPOSITIONS) and self.is_composed(operation):
             return self.compose(operation, args)
         values = [arg.value if isinstance(arg, ModelNode) else arg for arg in args]
         apart = self.has(APART) and not all(isinstance(arg, ModelNode) for arg in args)
@@ -109,14 +120,29 @@ class Model:
             parent.children.append(node)
         return node
 
+    def is_composed(self, operation: str) -> bool:
+        """Tell whether an operation is done by others."""
+        return operation in (("sub", "div") if self.has(INVERTED) else ("sub", "div", "neg"))
+
     def compose(self, operation: str, args: Sequence[ModelNode | float]) -> ModelNode:
-        """Do an operation by others: a - b as a + b * -1, a / b as a * b**-1, -a as a * -1."""
+        """Do an operation by others, in the way that this engine has."""
         *first, last = args
-        if operation == "div":
-            power = self.apply("pow", [last, -1]) if isinstance(last, ModelNode) else last**-1
-            return self.apply("mul", [*first, power])
-        turned = self.apply("mul", [last, -1]) if isinstance(last, ModelNode) else -last
-        return self.apply("add", [*first, turned]) if first else turned  # type: ignore[return-value]
+        if not isinstance(last, ModelNode):
+            inverse: Any = 1 / last if operation == "div" else -last
+        elif operation == "div":
+            inverse = self.invert(last)
+        else:
+            inverse = (
+                self.apply("neg", [last]) if self.has(INVERTED) else self.apply("mul", [last, -1])
+            )
+        combine = "mul" if operation == "div" else "add"
+        return self.apply(combine, [*first, inverse]) if first else inverse
+
+    def invert(self, node: ModelNode) -> ModelNode:
+        """Return 1 / node, by a power or by a rule of its own."""
+        if self.has(INVERTED):
+            return self.apply("inverse", [node])
+        return self.apply("pow", [node, -1])
 
     def build(self, graph: Graph, held: dict[str, ModelNode]) -> dict[str, Any]:
         """Build a graph on some inputs."""
@@ -126,10 +152,13 @@ class Model:
             return nodes[arg] if isinstance(arg, str) else arg
 
         for name, operation, args in graph.steps:
+            values = [get(arg) for arg in args]
             if operation == "constant":
                 nodes[name] = args[0]
+            elif not any(isinstance(value, ModelNode) for value in values):
+                nodes[name] = RULES[operation][0](*values)
             else:
-                nodes[name] = self.apply(operation, [get(arg) for arg in args])
+                nodes[name] = self.apply(operation, values)
         return nodes
 
     # Orders. --------------------------------------------------------------------------------------
@@ -190,6 +219,18 @@ class Model:
 
     def reverse(self, output: ModelNode) -> dict[ModelNode, float]:
         """Carry adjoints back from an output."""
+        if self.style == "dual":  # grad(f) runs forward mode, once for each input
+            return {node: self.forward(node).get(output, 0.0) for node in self.made}
+        bar = self.find_adjoints(output)
+        return self.keep("reverse", bar) if self.has("stale_unreached", "stale_kept") else bar
+
+    def keep(self, mode: str, found: dict[ModelNode, float]) -> dict[ModelNode, float]:
+        """Return what is read off nodes that keep the numbers of earlier sweeps."""
+        self.kept[mode] |= found
+        return dict(self.kept[mode])
+
+    def find_adjoints(self, output: ModelNode) -> dict[ModelNode, float]:
+        """Return the adjoints of one sweep."""
         bar = self.kept["reverse"] if self.has("stale_sum") else {}
         start = self.made[-1] if self.has("from_the_end") else output
         seed = start.value if self.has("seed_is_value") else 1.0
@@ -202,21 +243,22 @@ class Model:
             return bar
         if self.has("dead_children"):
             return self.when_children_are_done(start, bar)
+        arrived = {}  # by the time at which a node is done
         for node in self.order(start, lambda node: node.parents):
-            if self.style in ("search", "set", "stack") or node in bar:
+            arrived[node] = bar.get(node, 0.0)
+            if not self.style.startswith("tape") or node in bar:
                 self.pass_back(node, bar)
+        if self.has(ON_ARRIVAL) and self.style == "search":
+            return arrived
         if self.has("output_left_out"):
             bar[start] -= seed
-        if self.has("all_seeded"):  # of a function grad(f) that runs forward mode
-            inputs = [node for node in self.made if not node.operation]
-            bar |= dict.fromkeys(inputs, sum(bar.get(node, 0.0) for node in inputs))
         return bar
 
     def multiplies(self, node: ModelNode) -> bool:
         """Tell whether the partials of a node are multiplied by the derivative that comes in."""
         if self.has("no_chain_in_functions") and node.operation in SINGLE_FUNCTIONS:
             return False
-        if self.has("no_adjoint", "no_adjoint_if_reached"):
+        if self.has("no_adjoint", "no_adjoint_if_reached") or node.operation in self.unchained:
             return False
         return not (self.has("no_chain") and len(node.parents) == 1)
 
@@ -282,8 +324,7 @@ class Model:
                 old = before.get(node, 0.0) if self.has("stale_sum") else 0.0
                 dot[node] = old + self.tangent(node, dot)
         if self.has("stale_kept"):  # not read by children, but by whoever asks
-            self.kept["forward"] |= dot
-            return dict(self.kept["forward"])
+            return self.keep("forward", dot)
         return dot
 
     def tangent(self, node: ModelNode, dot: dict[ModelNode, float]) -> float:
@@ -318,8 +359,8 @@ def predict(
 
     `style` is one of `STYLES`: an order found by a search, along parents in a list, from its end
     ("stack") or in a set; the tape; dual numbers, which compute every tangent; or each path by
-    itself. Among the faults may be `COMPOSED` or `APART`, by which operations are written
-    otherwise. `turned` has a bit for each node whose parents are met the other way round.
+    itself. Among the faults may be one of `WAYS` to write an engine. `turned` has a bit for each
+    node whose parents are met the other way round.
 
     Examples
     --------
@@ -331,13 +372,21 @@ def predict(
     (0.0, 2.0)
     """
     model = Model(faults, style, turned)
+    point = dict(graph.inputs)
     held = {name: model.input(value) for name, value in graph.inputs}
     nodes: dict[str, Any] = {}
-    sweeps = []
+    sweeps: list[dict[str, float]] = []
     try:
         for action, *rest in script:
             if action == "build":
                 nodes = model.build(graph, held)
+            elif action == "reverse" and IN_TURN in faults:
+                sweeps.append({})
+                for name, root in held.items():
+                    nodes = model.build(graph, {**point, name: root})
+                    node = nodes[rest[0]]
+                    found = model.reverse(node) if isinstance(node, ModelNode) else {}
+                    sweeps[-1][name] = found.get(root, 0.0)
             elif action in ("forward", "reverse"):
                 node = nodes[rest[0]]
                 sweep = model.forward if action == "forward" else model.reverse

@@ -13,7 +13,6 @@ from typing import Any
 from simpleautodiff.learn.grading.learner_engine import (
     BACKWARD_NAMES,
     COMPUTE_NAMES,
-    DERIVATIVE_NAMES,
     FORWARD_NAMES,
     GRADIENT_NAMES,
     INPUT_NAMES,
@@ -25,6 +24,7 @@ from simpleautodiff.learn.grading.learner_engine import (
     construct,
     constructs,
     first,
+    held_derivatives,
     is_number,
     parameters,
     required,
@@ -44,8 +44,7 @@ class ValueEngine(LearnerEngine):
         self.cls = choose_class(namespace, names.get("node"), lambda node: first(wanted, node))
         node = self.make(0.75)
         self.backward = next(n for n in wanted if callable(getattr(node, n, None)))
-        held = [n for n in DERIVATIVE_NAMES if n in getattr(node, "__dict__", ())]
-        self.unseeded = {name: getattr(node, name) for name in held}
+        self.unseeded = held_derivatives(node)
 
     def make(self, value: Any) -> Any:
         """Make an input."""
@@ -76,8 +75,8 @@ class ValueEngine(LearnerEngine):
         """Set the gradients as they were at first, before anything is computed anew."""
         name = self.derivative_name
         for node in nodes if name else []:
-            if is_number(getattr(node, name, None)):
-                setattr(node, name, copy.copy(self.unseeded.get(name, 0.0)))
+            if getattr(node, name, None) is not None:
+                setattr(node, name, copy.deepcopy(self.unseeded.get(name, 0.0)))
 
 
 class PullEngine(LearnerEngine):
@@ -91,10 +90,10 @@ class PullEngine(LearnerEngine):
         for self.cls in classes(namespace, names.get("node")):
             node = construct(self.cls, 0.75) if constructs(self.cls, 0.75) else None
             method = first((names["grad"],) if "grad" in names else GRADIENT_NAMES, node)
-            held = [n for n in DERIVATIVE_NAMES if n in getattr(node, "__dict__", ())]
+            held = held_derivatives(node)
             if inspect.ismethod(method) and required(method) == 0 and held:
-                self.method, self.seed = method.__name__, held[0]
-                self.unseeded, self.asked = getattr(node, self.seed), list[Any]()
+                self.method, self.asked = method.__name__, list[Any]()
+                self.seed, self.unseeded = next(iter(held.items()))
                 return
         raise NoEngine
 
