@@ -85,7 +85,8 @@ def jit(
     tier
         Use one tier only, and wait for it: "numpy", "tape", "cheap" or "optimised".
     threads
-        How many threads share the rows of `vmap`.
+        How many threads share the rows of `vmap`, and loops over large arrays. They add up parts of
+        a sum each, so the last bits of a sum depend on their number, unless `precise` is set.
     max_paths
         How many paths through the code are kept, where `if` and `while` depend on numbers.
 

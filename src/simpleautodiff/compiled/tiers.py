@@ -64,7 +64,7 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
     if kernel is not None and not _is_better_in_loops(real, kernel, options):
         return TieredScalarProgram(kernel, options.tier)
     if rolled is None or len(recorded.lines) <= ROLLING.whole:
-        return TieredArrayProgram(recorded, options.precise, options.tier)
+        return TieredArrayProgram(recorded, options.precise, options.tier, options.threads)
     if rolled.size <= ROLLING.compiled:
         program = _run_rolled(rolled.recorded, rolled, options)
         if program is not None:

@@ -132,12 +132,12 @@ def by_vmap(program, jit=None):
     return [[part[k] for part in found] for k in range(len(program.points))]
 
 
-def by_jit(program, tier, precise=False):
+def by_jit(program, tier, precise=False, threads=1):
     """Answer by a compiled function: recorded at the first point, then called at the others."""
     _, ad, limits = engines()
     short = {"guarded": 0} if program.seed % 2 else {}  # structural zeros by a guard, or by masks
     with limited(limits, short):
-        function = ad.jit(question(ad, program), tier=tier, precise=precise)
+        function = ad.jit(question(ad, program), tier=tier, precise=precise, threads=threads)
         attempt(function, program.points[0])
         return [attempt(function, xs) for xs in program.points]
 
@@ -149,6 +149,16 @@ def by_rolled(program, precise=False):
     small["scalar"] = 500 * (len(program.statements) % 2)
     with limited(limits, small):
         return by_jit(program, "optimised", precise)
+
+
+def by_threads(program):
+    """Answer by a compiled function whose loops several threads share, short as they may be."""
+    compiled = engines().fast.compiled
+    with (
+        limited(compiled.array.share_loops, {"WORTHWHILE": 1, "ALIGNED": 2}),
+        limited(compiled.tiers, {"WRITTEN_OUT": 0, "STEPS_OF_A_LINE": 0}),
+    ):
+        return by_jit(program, "optimised", threads=3)
 
 
 def by_python(program):
@@ -362,6 +372,7 @@ WAYS = {
     **{f"precise {tier}": lambda program, tier=tier: by_jit(program, tier, True) for tier in TIERS},
     "rolled": by_rolled,
     "precise rolled": lambda program: by_rolled(program, True),
+    "threads": by_threads,
     "vmap numpy": lambda program: by_vmap(program, "numpy"),
     "vmap optimised": lambda program: by_vmap(program, "optimised"),
     "python": by_python,

@@ -35,6 +35,7 @@ SHARES = {
     "fast": 700, "vmap": 160, "tape": 12, "precise tape": 8, "numpy": 8, "precise numpy": 8,
     "python": 6, "vmap numpy": 4, "cheap": 3, "precise cheap": 3, "optimised": 2,
     "precise optimised": 2, "vmap optimised": 2, "rolled": 1, "precise rolled": 1, "c": 0.2,
+    "threads": 1,
 }  # fmt: skip
 TAME_SHARES = {
     "JAX": 0.3, "differences": 60, "strict": 10, "dask": 0.5, "JAX arrays": 0.3, "torch": 1,
@@ -232,7 +233,7 @@ def main():
     asked = parser.parse_args()
     os.environ.setdefault("SIMPLEAUTODIFF_CACHE", "off")
     print(f"seeds from {asked.start}", flush=True)
-    machines = ("c", "JAX", "rolled", "precise rolled")
+    machines = ("c", "JAX", "rolled", "precise rolled", "threads")
     slow = (*machines, *[way for way in SHARES if way.endswith(TIERS[2:])]) if asked.quick else ()
     engines()  # which are imported here, once
     campaign = Campaign(asked, slow)

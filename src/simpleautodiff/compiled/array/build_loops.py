@@ -74,7 +74,7 @@ class BoundsCheck:
 
 
 class StripTask(NamedTuple):
-    """A loop or a product on some rows, and how many bytes each buffer goes on with a row."""
+    """A loop or a product on some rows, and how many bytes each buffer goes on with a strip."""
 
     task: Loop | BlasProduct
     advances: dict[Any, int]
@@ -88,6 +88,7 @@ class Strips:
     count: int
     tasks: list[StripTask]
     rest: list[StripTask]
+    shared: bool = False  # whether threads share them: none needs another
 
 
 Task = Loop | BlasProduct | LapackCall | NumpyCall | GuardCheck | BoundsCheck | Strips

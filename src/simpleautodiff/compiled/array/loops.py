@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -134,6 +135,12 @@ class Loop:
         for access in self.accesses():
             access.strides = _moved_last(access.strides, axis)
             access.box = _moved_last(access.box, axis) if access.box else ()
+
+    def take_first(self, few: int, axis: int = 0) -> Loop:
+        """Return a loop over the first few indices of an axis."""
+        loop = deepcopy(self)
+        loop.shape = (*loop.shape[:axis], few, *loop.shape[axis + 1 :])
+        return loop
 
     def _join_box(self, box: Any, group: list[int]) -> tuple[int, int]:
         """Return the start and the stop of a box along joined axes."""

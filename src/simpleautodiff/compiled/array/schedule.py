@@ -182,6 +182,15 @@ class LoopSchedule:
         self.stage.append(-1)
         return Ref(len(self.lines) - 1)
 
+    def add_buffer(self, shape: Shape, dtype: Any) -> int:
+        """Add memory for what no line of the program computes; return its root."""
+        number = len(self.lines)
+        self.lines.append(Line(np.empty, (shape,), {}, shape, dtype))
+        self.how.append(REDUCE)
+        self.views.append(whole(number, shape))
+        self.stage.append(-1)
+        return number
+
     def _view_of(self, line: Line) -> View | None:
         if not isinstance(line.what, Primitive) or not line.args or type(line.args[0]) is not Ref:
             return None

@@ -84,7 +84,7 @@ def _row_counts(task: Task) -> Iterator[int]:
 
 @dataclass(eq=False)
 class _Run:
-    """Tasks that can process their rows in turns."""
+    """Tasks that can process their rows in turns; their advances are those of a row."""
 
     rows: int
     plan: LoopSchedule
@@ -222,7 +222,7 @@ class _Run:
         if not often or 2 * rows > self.rows:
             return []
         whole, rest = divmod(self.rows, rows)
-        parts = [[_cut(task, n) for task in self.tasks] for n in (rows, rest)]
+        parts = [[_cut(task, n, rows) for task in self.tasks] for n in (rows, rest)]
         return [*self.before, Strips(rows, whole, parts[0], parts[1] if rest else [])]
 
 
@@ -234,13 +234,11 @@ def _zeros(plan: LoopSchedule, product: BlasProduct) -> Loop:
     return Loop((plan.size(product.number),), program, stores=[(place, to)], says="zeros")
 
 
-def _cut(strip: StripTask, few: int) -> StripTask:
-    """Return a task for a few of all rows."""
-    task, advances = strip
+def _cut(strip: StripTask, few: int, rows: int) -> StripTask:
+    """Return a task for a few of all rows, in strips of `rows`."""
+    task, advances = strip.task, {root: step * rows for root, step in strip.advances.items()}
     if isinstance(task, Loop):
-        loop = deepcopy(task)
-        loop.shape = (few, *loop.shape[1:])
-        return StripTask(loop, advances)
+        return StripTask(task.take_first(few), advances)
     left, right, result = task.left, task.right, task.result
     if task.adds:
         left = left._replace(shape=(*left.shape[:-1], few))

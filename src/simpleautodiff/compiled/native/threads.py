@@ -1,4 +1,4 @@
-"""Run large batches in several threads, without Python's lock.
+"""Run large batches, and loops over large arrays, in several threads, without Python's lock.
 
 A kernel is a compiled function `void kernel(i64 start, i64 stop, ptr arguments)` that computes the
 rows from `start` to `stop`, which must not depend on each other.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 
 BatchFunction = Callable[[int, int, int], None]  # first row, end, address of arguments
@@ -34,7 +34,7 @@ def run_threads(
     rows, arguments : int
         The number of rows, and the address of the arguments.
     threads : int
-        How many threads share the work.
+        How many threads share the work, the calling one among them.
     step : int
         Parts begin at multiples of it, as vectors require.
 
@@ -45,13 +45,13 @@ def run_threads(
     """
     share = -(-rows // (max(threads, 1) * step)) * step
     parts = [(start, min(start + share, rows)) for start in range(0, rows, max(share, 1))]
-    if len(parts) < 2:
-        for start, stop in parts:
-            kernel(start, stop, arguments)
-        return
-    running = [_pool(threads).submit(kernel, *part, arguments) for part in parts]
-    for part in running:
-        part.result()
+    running: list[Future[None]] = []
+    try:
+        running.extend(_pool(threads - 1).submit(kernel, *part, arguments) for part in parts[1:])
+        for part in parts[:1]:
+            kernel(*part, arguments)
+    finally:
+        wait(running)  # they use the caller's memory, also if it is interrupted
 
 
 @cache

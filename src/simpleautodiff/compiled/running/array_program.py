@@ -19,6 +19,7 @@ from simpleautodiff.compiled.array.build_loops import (
 from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.array.run_numpy import Replay
 from simpleautodiff.compiled.array.schedule import LoopSchedule
+from simpleautodiff.compiled.array.share_loops import share_loops
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.array.split_complex import split_complex
 from simpleautodiff.compiled.array.strips import in_strips
@@ -42,6 +43,8 @@ class ArrayProgram:
         mathematical functions.
     native
         Compile what can be compiled; otherwise, or without llvmlite, NumPy runs it line by line.
+    threads
+        How many threads share loops over large arrays.
     form
         What Python passes and gets, for an entry called `ENTRY` in `code`, to be used by
         `CallSlot.point_to((program.code, ENTRY))`.
@@ -74,6 +77,7 @@ class ArrayProgram:
         precise: bool = False,
         native: bool = True,
         form: CallForm | None = None,
+        threads: int = 1,
     ) -> None:
         self.program = clean(recorded, precise)
         self.code: Code | None = None
@@ -82,13 +86,14 @@ class ArrayProgram:
         self._runner: ArrayRunner | Replay = Replay(self.program)
         self._direct: Callable[..., Any] | None = None
         if native and TARGET.is_available():
-            self._compile(precise, form)
+            self._compile(precise, form, threads)
 
-    def _compile(self, precise: bool, form: CallForm | None) -> None:
+    def _compile(self, precise: bool, form: CallForm | None, threads: int) -> None:
         program = self.program if precise else split_complex(self.program)
         self.plan = LoopSchedule(program, exact=precise)
         work = prune(build_tasks(self.plan, precise), self.plan)
-        self.work = work if precise else in_strips(work, self.plan)
+        work = work if precise else in_strips(work, self.plan)
+        self.work = work if threads == 1 else share_loops(work, self.plan, threads, precise)
         self.memory = BufferLayout(self.plan, self.work)
         made = TARGET.compile_array(self.work, self.memory, precise, form, self._is_small())
         self.code, self.ir, self.has_entry = made.code, made.ir, made.has_entry
@@ -137,7 +142,8 @@ def _describe(plan: LoopSchedule, piece: Task) -> str:
         return f"LAPACK: {piece.what}"
     if isinstance(piece, Strips):
         inside = "; ".join([_describe(plan, strip.task) for strip in piece.tasks])
-        return f"{piece.rows} rows at a time: {inside}"
+        how = "in each of several threads" if piece.shared else "at a time"
+        return f"{piece.rows} rows {how}: {inside}"
     if isinstance(piece, GuardCheck):
         return f"guard {piece.number}: {piece.expected}"
     if isinstance(piece, BoundsCheck):

@@ -18,10 +18,12 @@ from simpleautodiff.compiled.running.runnable import EnteredProgram, describe_co
 class TieredArrayProgram(EnteredProgram):
     """A program on arrays: run by NumPy at first, then with compiled loops."""
 
-    def __init__(self, recorded: RecordedProgram, precise: bool, tier: str | None) -> None:
+    def __init__(
+        self, recorded: RecordedProgram, precise: bool, tier: str | None, threads: int = 1
+    ) -> None:
         self._computed = [k for k, x in enumerate(recorded.outputs) if type(x) is Ref]
         super().__init__(len(self._computed))
-        self.recorded, self.precise = recorded, precise
+        self.recorded, self.precise, self.threads = recorded, precise, threads
         self.calls = 0
         self.tier = "numpy"
         self.program = ArrayProgram(recorded, precise, False)
@@ -44,7 +46,7 @@ class TieredArrayProgram(EnteredProgram):
 
     def compile(self) -> None:
         """Compile its loops."""
-        self.program = ArrayProgram(self.recorded, self.precise, True, self.form)
+        self.program = ArrayProgram(self.recorded, self.precise, True, self.form, self.threads)
         self.tier = "optimised"
         if self.program.has_entry and self.program.code:
             self.enter(self.program.code, self.form.known if self.form else ())

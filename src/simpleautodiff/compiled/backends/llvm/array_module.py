@@ -23,12 +23,14 @@ from simpleautodiff.compiled.backends.llvm.segments import (
     BODY,
     CONSTANTS,
     KEPT,
+    SharedSegment,
     write_body,
     write_segments,
 )
 from simpleautodiff.compiled.native import compile as engine
 from simpleautodiff.compiled.native.callable import CallSlot, quick
 from simpleautodiff.compiled.native.object_offsets import is_known
+from simpleautodiff.compiled.native.threads import batch_call, run_threads
 from simpleautodiff.compiled.recording.trace_program import Ref
 
 _OWN = "own"  # the entry that `call_directly` uses
@@ -56,8 +58,8 @@ class NativeArray:
     ) -> None:
         module = Module(precise)
         found = write_segments(module, work, memory, lanes)
-        names = [segment for segment in found if isinstance(segment, str)]
-        whole = len(found) == len(names) == 1
+        names = [s if isinstance(s, str) else s.name for s in found if not isinstance(s, NumpyCall)]
+        whole = len(found) == 1 and isinstance(found[0], str)
         written: list[str] = []
         if whole:
             write_body(module, memory, names[0])
@@ -74,9 +76,18 @@ class NativeArray:
         self.has_entry = ENTRY in written
         self._is_direct = _OWN in written
 
-    def _function(self, name: str) -> Callable[[Any], int]:
+    def _function(self, segment: str | SharedSegment) -> Callable[[Any], int]:
+        """Return a segment as a function of the table of addresses, which returns its status."""
         assert self.code
-        return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.code.address(name))
+        if isinstance(segment, str):
+            return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.code.address(segment))
+        kernel, parts = batch_call(self.code.address(segment.name)), segment.parts
+
+        def share(table: Any) -> int:
+            run_threads(kernel, parts, ctypes.addressof(table), parts)
+            return 0
+
+        return share
 
     def call_directly(self, slow: Callable[..., Any]) -> Callable[..., Any] | None:
         """Return a function of the inputs that runs everything, or calls `slow` for others."""

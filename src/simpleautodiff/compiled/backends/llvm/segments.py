@@ -1,5 +1,7 @@
 """The tasks of an array program as functions: a segment for each run of tasks without NumPy.
 
+A task that threads share is a segment of its own, which does some of its parts.
+
 A segment takes a table of addresses: first that of the work block, then those of constants, inputs,
 outputs and NumPy's results. If there is a single segment, `body` takes the addresses of inputs and
 outputs, and has its own block: on the stack, or one that is kept for the next call.
@@ -8,6 +10,7 @@ outputs, and has its own block: on the stack, or one that is kept for the next c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from simpleautodiff.compiled.array.buffers import BufferLayout
 from simpleautodiff.compiled.array.build_loops import (
@@ -34,17 +37,31 @@ from simpleautodiff.compiled.recording.trace_program import Ref
 BODY, CONSTANTS, KEPT = "body", "constants", "kept"
 
 
+class SharedSegment(NamedTuple):
+    """The function `void (i64 start, i64 stop, ptr table)` that does some parts of a task."""
+
+    name: str
+    parts: int
+
+
+Segment = str | SharedSegment | NumpyCall
+
+
 def write_segments(
     module: Module, work: list[Task], memory: BufferLayout, lanes: int, prefix: str = ""
-) -> list[str | NumpyCall]:
+) -> list[Segment]:
     """Write all functions; return their names and the lines that NumPy computes, in order."""
-    segments: list[str | NumpyCall] = []
+    segments: list[Segment] = []
     segment = _Segment(module, memory, lanes, prefix)
     for piece in work:
-        if isinstance(piece, NumpyCall):
+        if isinstance(piece, NumpyCall) or (isinstance(piece, Strips) and piece.shared):
             segment.close(segments)
-            segments.append(piece)
             segment = _Segment(module, memory, lanes, prefix)
+            if isinstance(piece, NumpyCall):
+                segments.append(piece)
+            else:
+                segment.share(piece, segments)
+                segment = _Segment(module, memory, lanes, prefix)
         elif isinstance(piece, GuardCheck):
             segment.check(piece)
         elif isinstance(piece, BoundsCheck):
@@ -62,7 +79,7 @@ class _Segment(Builder):
         super().__init__()
         self.module, self.memory, self.lanes, self.called = module, memory, lanes, prefix
 
-    def close(self, segments: list[str | NumpyCall]) -> None:
+    def close(self, segments: list[Segment]) -> None:
         """Write the function, if it contains anything."""
         if self.lines:
             name = f"{self.called}segment{len(segments)}"
@@ -87,26 +104,45 @@ class _Segment(Builder):
             self.return_unless(self.new(f"icmp eq i32 {status}, 0"), status)
         elif isinstance(piece, Strips):
             with self.counted(piece.count) as strip:
-                self._go_on(piece.tasks, self.new(f"mul nuw nsw i64 {strip}, {piece.rows}"))
-            self._go_on(piece.rest, str(piece.count * piece.rows))
+                self._go_on(piece.tasks, strip)
+            self._go_on(piece.rest, str(piece.count))
         else:
             self._go_on([StripTask(piece, {})], "0")
 
-    def _go_on(self, tasks: list[StripTask], row: str) -> None:
-        """Write calls of loops and products, on rows from some row on."""
+    def share(self, piece: Strips, segments: list[Segment]) -> None:
+        """Write the function of a task that threads share; the last part is the rest."""
+        name, rest, done = f"{self.called}segment{len(segments)}", self.fresh(), self.fresh()
+        most = self.new(f"call i64 @llvm.smin.i64(i64 %stop, i64 {piece.count})")
+        has_whole, whole = self.new(f"icmp slt i64 %start, {most}"), self.fresh()
+        self.branch(has_whole, whole, rest)
+        self.label(whole)
+        with self.counted(most, "%start") as part:
+            self._go_on(piece.tasks, part)
+        self.jump(rest)
+        self.label(rest)
+        self.go_on_if(self.new(f"icmp sgt i64 %stop, {piece.count}"), done)
+        self._go_on(piece.rest, str(piece.count))
+        self.jump(done)
+        self.label(done)
+        head = f"void @{name}(i64 %start, i64 %stop, ptr %table) nounwind"
+        self.module.functions.append(self.text(head, "ret void"))
+        segments.append(SharedSegment(name, piece.count + bool(piece.rest)))
+
+    def _go_on(self, tasks: list[StripTask], strip: str) -> None:
+        """Write calls of loops and products, on the rows of a strip."""
         for piece, advances in tasks:
             name, slots = (
                 write_loop(self.module, piece, self.lanes)
                 if isinstance(piece, Loop)
                 else write_product(self.module, piece)
             )
-            args = ", ".join([f"ptr {self._at(slot, advances.get(slot), row)}" for slot in slots])
+            args = ", ".join([f"ptr {self._at(slot, advances.get(slot), strip)}" for slot in slots])
             self.line(f"call void @{name}({args})")
 
-    def _at(self, slot: int, advance: int | None, row: str) -> str:
-        """Write what finds the address of a row of a buffer; without an advance, of its first."""
+    def _at(self, slot: int, advance: int | None, strip: str) -> str:
+        """Write what finds the address of a strip of a buffer; without an advance, of its first."""
         base = self.buffer(slot)
-        return self.address(base, self.new(f"mul i64 {row}, {advance}")) if advance else base
+        return self.address(base, self.new(f"mul i64 {strip}, {advance}")) if advance else base
 
     def return_unless(self, condition: str, status: str | int, expected: bool = True) -> None:
         """Write a return of a status where a condition does not hold."""
