@@ -52,6 +52,8 @@ def run_threads(
             kernel(*part, arguments)
     finally:
         wait(running)  # they use the caller's memory, also if it is interrupted
+    for each in running:
+        each.result()
 
 
 @cache
