@@ -173,3 +173,15 @@ def test_a_formula_without_steps_has_no_empty_sections(capsys):
     rules = [number for number, line in enumerate(lines) if line.startswith("──")]
     assert all(number + 1 not in rules for number in rules)
     assert "In words" not in text
+
+
+def test_a_document_says_what_it_explains(capsys):
+    text = out(capsys, "explain", "x1**2*y", "x1=2", "y=3", "--order", "2", "--format", "latex")
+    body = text[text.index(r"\begin{document}") :]
+    assert r"\texttt{z = $\partial$(x1**2*y)/$\partial$x1   at x1 = 2, y = 3}" in body
+
+
+def test_all_results_are_named_in_the_headline(tmp_path, capsys):
+    (tmp_path / "two.py").write_text("def f(x, y):\n    return x * y, x - y\n")
+    text = out(capsys, "explain", f"{tmp_path / 'two.py'}:f", "x=2", "y=3")
+    assert text.startswith("z1, z2 = f(x, y) of two.py")

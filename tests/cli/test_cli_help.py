@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -63,6 +64,17 @@ def test_functions_obeys_columns_without_a_terminal(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     assert main(["functions"]) == 0
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
+
+
+@pytest.mark.parametrize("columns", [40, 60, 200])
+def test_what_is_said_of_functions_is_wrapped_between_words(columns, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(["functions"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= columns
+    for line, following in pairwise(lines):
+        if line.startswith(" ") and following.startswith(" "):  # both of the same function
+            assert len(f"{line} {following.split()[0]}") > columns
 
 
 def test_functions_lists_what_can_be_written(capsys):

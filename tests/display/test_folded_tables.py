@@ -8,7 +8,9 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.cli import main
+from simpleautodiff.display.notation.line_breaks import count_columns
 from simpleautodiff.display.tables.folded_rows import MAX_ROWS
+from simpleautodiff.display.tables.formats import write_text
 
 
 def halve(n):
@@ -91,6 +93,22 @@ def test_every_format_says_what_is_folded(format):
     assert len(written) < 10_000
     if format == "json":
         assert sum("folded" in row for row in json.loads(written)["rows"]) == 1
+
+
+@pytest.mark.parametrize("width", [30, 60])
+def test_the_source_of_folded_rows_is_not_broken_as_an_equation(width):
+    def newton(a):
+        y = a
+        for _ in range(1000):
+            y = 0.5 * (y + a / y)
+        return y
+
+    lines = write_text(ad.trace(newton, 2.0).tangents("a"), width).splitlines()
+    assert max(map(count_columns, lines)) <= width
+    start = next(i for i, line in enumerate(lines) if line.startswith("⋮"))
+    said = " ".join(line.strip() for line in lines[start : start + 3])
+    assert "rows folded: v̇4 … v̇2996 (y = 0.5 * (y + a / y), ×998)" in said
+    assert not any(line.lstrip().startswith("= 0.5 * (") for line in lines)
 
 
 def test_the_command_line_folds_and_unfolds(tmp_path, capsys):

@@ -10,6 +10,7 @@ import pytest
 
 import simpleautodiff as ad
 from browsing import PHASES, formula, open_page, phase, position, text_sizes
+from simpleautodiff.cli import main
 from simpleautodiff.display.explorer import server
 from simpleautodiff.display.explorer.page import describe
 from simpleautodiff.display.explorer.page_data import make_document
@@ -297,7 +298,7 @@ def test_a_nan_is_explained_where_it_arises(tab, tmp_path):
         open_page(tab, tmp_path, "log(x) * y", -1.0, 2.0)
     for _ in range(3):
         tab.keyboard.press("ArrowRight")
-    assert "nan arises here: log(-1)" in tab.inner_text(".why")
+    assert "nan arises here: log(−1)" in tab.inner_text(".why")
     tab.keyboard.press("ArrowRight")
     assert tab.inner_text(".why") == "nan comes from v1."
 
@@ -561,6 +562,60 @@ def test_no_tangent_of_an_array_is_said_to_be_zero(tab, tmp_path):
     rows = tab.eval_on_selector_all("tbody td:nth-child(2)", "all => all.map(c => c.textContent)")
     assert "0" not in rows
     assert "w\u0307 @ v1 + w @ v\u03071" in [unicodedata.normalize("NFD", row) for row in rows]
+
+
+def loss(w):
+    x, y = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, -1.0])
+    return np.mean((np.tanh(x @ w) - y) ** 2) * 0.5
+
+
+def test_symbols_without_numbers_are_not_cut(tab, tmp_path):
+    open_page(tab, tmp_path, loss, np.array([0.1, -0.2]), place="#phase=reverse")
+    tab.keyboard.press("End")
+    cut = (
+        "all => all.filter((cell) => cell.scrollWidth > cell.clientWidth).map((c) => c.textContent)"
+    )
+    assert tab.eval_on_selector_all(".table tbody td:nth-child(2)", cut) == []
+
+
+def test_the_row_of_the_step_is_in_sight_below_the_elements_of_an_array(tab, tmp_path):
+    tab.set_viewport_size({"width": 1280, "height": 700})
+    open_page(tab, tmp_path, loss, np.array([0.1, -0.2]), place="#phase=reverse")
+    tab.keyboard.press("End")
+    assert tab.locator("figure.heat").first.is_visible()
+    hidden = """() => document.querySelector(".table tr.current").getBoundingClientRect().bottom
+        - document.querySelector(".table").getBoundingClientRect().bottom"""
+    assert tab.evaluate(hidden) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "point", "parts"),
+    [
+        ("exp(-x^2/2)/sqrt(2*pi)", (1.0,), {"mfrac": 2, "msqrt": 1, "msup": 1}),
+        ("exp(-x**2/2)/sqrt(2*pi)", (1.0,), {"mfrac": 2, "msqrt": 1, "msup": 1}),
+        ("a = x/y; sin(a) + a", (2.0, 3.0), {"mfrac": 1, "msup": 0}),
+    ],
+)
+def test_the_heading_is_typeset_as_it_can_be_typed(tab, tmp_path, text, point, parts):
+    names = re.findall(r"\b[xy]\b", text)
+    given = [f"{name}={number}" for name, number in zip(sorted({*names}), point, strict=True)]
+    assert main(["explore", text, *given, "--output", str(tmp_path / "page.html")]) == 0
+    tab.goto((tmp_path / "page.html").as_uri())
+    assert {part: tab.locator(f"h1 math {part}").count() for part in parts} == parts
+    assert tab.locator("h1 math mo", has_text="=").count() == text.count("=") + 1
+
+
+def test_numbers_on_their_way_have_a_minus_sign(tab, tmp_path):
+    open_page(tab, tmp_path, "sin(x)*y", 5.0, -2.0, place="#phase=values&step=3")
+    tab.keyboard.press("ArrowRight")
+    texts = tab.eval_on_selector_all(".traveller", "all => all.map((text) => text.textContent)")
+    assert sorted(texts) == ["−0.959", "−2"]
+
+
+def test_sweeps_are_chosen_by_the_names_of_results(tab, tmp_path):
+    open_page(tab, tmp_path, lambda x: (x * 2, ad.sin(x)), 3.0)
+    phase(tab, "reverse")
+    assert tab.locator("select[aria-label=Sweep] option").all_inner_texts() == ["of y1", "of y2"]
 
 
 def test_an_index_is_written_as_numpy_takes_it(tab, tmp_path):

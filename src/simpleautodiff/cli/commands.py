@@ -250,7 +250,7 @@ def _cache(options: argparse.Namespace) -> None:
 
 
 def _functions(options: argparse.Namespace) -> None:
-    write_output.write(list_functions(options.word), fit=True)
+    write_output.write(list_functions(options.word, write_output.text_width()))
 
 
 def _completion(options: argparse.Namespace) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import textwrap
+from functools import partial
 from inspect import signature
 
 from simpleautodiff.core.primitive import REALS, Primitive
@@ -14,12 +16,13 @@ from simpleautodiff.rules.row import TABLE
 
 LETTERS = ("x", "y", "z", "w")  # of a function whose rule has none of its own
 OPERATOR_SIGNS = "+ - * / // % **"
+NARROWEST = 40  # columns in which what is said of a function is still easy to read
 
 
-def list_functions(word: str = "") -> str:
+def list_functions(word: str = "", width: int | None = None) -> str:
     """Write each function, what is known of its derivative, and where it is defined.
 
-    With a `word`, only those whose lines contain it.
+    With a `word`, only those whose lines contain it. Lines longer than `width` are wrapped.
 
     Examples
     --------
@@ -32,18 +35,22 @@ def list_functions(word: str = "") -> str:
     found = exact or found
     if not found:
         raise FormulaError(f"no function has {word!r} in its line; `functions` alone lists all")
-    width = max(len(call) for call, _ in found)
-    listed = [f"{call:{width}}   {about}" for call, about in found]
-    if word:
-        return "\n".join(listed)
-    return "\n".join(
-        [
-            *listed,
-            "",
-            f"operators: {OPERATOR_SIGNS}",
-            f"constants: {', '.join(CONSTANTS)}",
-        ]
-    )
+    column = max(len(call) for call, _ in found) + 3
+    listed = [_write_line(call, about, column, width) for call, about in found]
+    if not word:
+        listed += ["", f"operators: {OPERATOR_SIGNS}", f"constants: {', '.join(CONSTANTS)}"]
+    return "\n".join(listed)
+
+
+def _write_line(call: str, about: str, column: int, width: int | None) -> str:
+    """Write a call and, from a column on, what is said of it; under it where that is narrow."""
+    if width is None:
+        return f"{call:{column}}{about}"
+    beside = width - column >= NARROWEST
+    wrap = partial(textwrap.fill, width=width, break_on_hyphens=False)
+    if beside:
+        return wrap(about, initial_indent=f"{call:{column}}", subsequent_indent=" " * column)
+    return f"{call}\n{wrap(about, initial_indent='    ', subsequent_indent='    ')}"
 
 
 def _describe(name: str) -> tuple[str, str]:

@@ -210,8 +210,9 @@ def _read_point(required: list[str], known: list[str], point: Sequence[str]) -> 
                 f"a value is given as name=number, such as x1=2; got {text!r:.60}{_hint(point)}"
             )
         if name not in known:
-            what = "is a constant" if name in CONSTANTS else "is not in the formula"
-            raise FormulaError(f"{name!r} {what}{_suggest(name, known)}")
+            if name in CONSTANTS:
+                raise FormulaError(f"{name!r} is a constant: choose another name for a variable")
+            raise FormulaError(f"{name!r} is not in the formula{_suggest(name, known)}")
         if name in values:
             raise FormulaError(f"{name} has two values")
         if not number:

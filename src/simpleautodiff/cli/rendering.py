@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from textwrap import wrap
 from typing import Any
 
 import simpleautodiff as ad
@@ -21,6 +22,7 @@ from simpleautodiff.display.explorer.server import serve as serve_pages, write_p
 from simpleautodiff.display.figures.figure import Figures
 from simpleautodiff.display.figures.paper_gallery import gallery
 from simpleautodiff.display.notation.line_breaks import count_columns
+from simpleautodiff.display.notation.rich_text import latex_code
 from simpleautodiff.display.stepper.stepper import Stepper
 from simpleautodiff.display.stepper.terminal import interact
 from simpleautodiff.display.tables.folded_rows import hide_steps
@@ -33,6 +35,7 @@ from simpleautodiff.transforms.grad import derivative
 MAX_EXPLAINED_STEPS = 20  # with more steps than this, only the result is explained in words
 MAX_EXPLAINED_OUTPUTS = 3  # of a long program
 LINE_WIDTH = 17.0  # centimetres of a page's width that are written on
+LINE_LETTERS = 85  # of a typewriter's, on a line of that page
 FOLDED_NOTE = "(folded: --unfold shows every step)"
 LATEX = r"""{comment}
 \documentclass{{article}}
@@ -40,6 +43,8 @@ LATEX = r"""{comment}
 \usepackage{{amsmath,booktabs,tikz}}
 {setup}
 \begin{{document}}
+\noindent {headline}
+
 \noindent
 {body}
 {words}
@@ -91,7 +96,7 @@ class RecordedProblem:
     @property
     def headline(self) -> str:
         """What is explained, and where."""
-        return self.problem.headline(self.y)
+        return self.problem.headline(", ".join(name for name, _ in output_names(self.trace)))
 
     def tables(self) -> Iterator[Any]:
         """Yield the tables: the values, and the requested sweeps."""
@@ -237,9 +242,11 @@ def _latex(shown: RecordedProblem) -> str:
     own = (r"\documentclass", r"\usepackage")  # the document has its own
     setup = [line for line in head.splitlines() if not line.startswith(own)]
     drawing = drawing.replace(r"\end{document}", "").strip()
-    graph = f"\\noindent{_fit_drawing(drawing)}"
+    lines = [part for line in shown.headline.splitlines() for part in wrap(line, LINE_LETTERS)]
+    graph = f"\\bigskip\n\\noindent{_fit_drawing(drawing)}"
     return LATEX.format(
         comment=_comment(shown.headline),
+        headline=r"\\".join(map(latex_code, lines)),
         setup="\n".join(setup).strip(),
         body="\n\n".join([*parts, graph]),
         words=_comment("\n".join(shown.words())),
@@ -335,7 +342,7 @@ def step(stepper: Stepper) -> None:
 def explore(problem: Problem, output: str) -> None:
     """Write the explorer's page of one function."""
     what = problem.function if problem.file else problem.text
-    write_page(what, *problem.values, path=output, title=problem.text)
+    write_page(what, *problem.values, path=output)
 
 
 def serve(port: int, problem: Problem | None = None) -> None:

@@ -230,5 +230,6 @@ def latex_code(text: str) -> str:
     special = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
     special |= {letter: f"\\{letter}" for letter in "_{}#$%&"}
     special |= {"×": r"$\times$", "…": r"\ldots{}", "→": r"$\rightarrow$", "−": "$-$"}
-    special |= {"·": r"$\cdot$", "–": "--"}
+    special |= {"·": r"$\cdot$", "–": "--", "∂": r"$\partial$"}
+    special |= {letter: f"$^{digit}$" for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
     return f"\\texttt{{{''.join(special.get(letter) or _latin(letter) for letter in text)}}}"

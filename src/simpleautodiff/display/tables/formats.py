@@ -71,15 +71,16 @@ def _write_rows(
         for row in section:
             source = next(sources)
             if row.folded:
-                lines = [f"⋮   {row.folded}"]
-            else:
-                if above and source:
-                    found += above(source.partition(": ")[0] if source in told else source)
-                    told.add(source)
-                note = "   ".join(filter(None, (row.variable, "" if above else source)))
-                line = _align(_show(row, columns), widths)
-                lines = [f"{_pad(line, length)}   {note}" if note else line.rstrip()]
-            found += broken(lines[0]) if broken else lines
+                said = f"⋮   {row.folded}"
+                found += above(said) if above else [said]
+                continue
+            if above and source:
+                found += above(source.partition(": ")[0] if source in told else source)
+                told.add(source)
+            note = "   ".join(filter(None, (row.variable, "" if above else source)))
+            line = _align(_show(row, columns), widths)
+            line = f"{_pad(line, length)}   {note}" if note else line.rstrip()
+            found += broken(line) if broken else [line]
     return found + [part for said in _remarks(table) for part in (above(said) if above else [said])]
 
 

@@ -54,7 +54,7 @@ function heatMap(caption, number, name) {
   svg.style.width = `${columns * side}px`;
   numbers.forEach((n, i) => {
     const place = { x: (i % columns) * side, y: Math.floor(i / columns) * side, width: side, height: side };
-    svg.append(cell(n, most, { ...place, "data-element": i, "data-said": `${name}${indexText(number.dims, i)} = ${short(n)}` }));
+    svg.append(cell(n, most, { ...place, "data-element": i, "data-said": `${name}${indexText(number.dims, i)} = ${numeral(n)}` }));
   });
   return make("figure", { class: "heat" }, make("figcaption", {}, caption), svg,
     make("span", { class: "scale" }, `±${short(most)}`));

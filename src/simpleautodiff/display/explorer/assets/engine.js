@@ -229,3 +229,6 @@ function python(given, most = 7) {
 
 // A minus sign for the hyphen that computers write.
 const minus = (text) => text.replaceAll("-", "−");
+
+// A number as it is shown.
+const numeral = (number, digits = 3) => minus(short(number, digits));

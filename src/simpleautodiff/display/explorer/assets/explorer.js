@@ -113,7 +113,6 @@ function explorer(root, doc, options = {}) {
     graph.draw();
     graph.paint(moving);
     const current = phase.events[here.count - 1];
-    rows(here.count);
     part.formula.replaceChildren(...write.sentence(current, phase));
     part.live.textContent = part.formula.textContent;
     const odd = explainNan(doc, model, current, phase.sweep, write.numeric);
@@ -129,6 +128,7 @@ function explorer(root, doc, options = {}) {
     showArrays(current, phase, state);
     chooser(phase);
     asking.render();
+    rows(here.count); // last: what stands above the table takes some of its height
     light(!current ? [] : current.events ? current.events.map((event) => event.by) : [current.node], "now");
     if (options.address && !restoring) writeAddress(placeOf(doc, phase, singleSteps(phase, here.count)));
   }
@@ -157,7 +157,7 @@ function explorer(root, doc, options = {}) {
       const sweep = doc.sweeps[p.sweep];
       const of = nameOf(sweep?.root ?? 0);
       const label = phase.id === "values" ? "of all nodes" : phase.id === "forward" ? `with respect to ${of}`
-        : phase.id === "reverse" ? `of ${of}` : `${sweep?.mode === "forward" ? "down" : "up"} from ${of}`;
+        : phase.id === "reverse" ? `of ${resultNames(doc).get(sweep.root) ?? of}` : `${sweep?.mode === "forward" ? "down" : "up"} from ${of}`;
       return make("option", { value: i, selected: i === here.phase }, label);
     }));
   }

@@ -20,14 +20,14 @@ function mathml(tag, attributes, ...children) {
 
 // A formula in MathML; null if it is more than arithmetic and calls. `nodeOf` finds the node of a name.
 function typeset(text, nodeOf) {
-  const tokens = text.match(/\s+|\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+|[A-Za-z_]\w*|\*\*|[-+*/(),]|./g) ?? [];
+  const tokens = text.match(/\s+|\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+|[A-Za-z_]\w*|\*\*|[-+*/^(),]|./g) ?? [];
   const words = tokens.filter((token) => token.trim());
   let at = 0;
   const accept = (...wanted) => (wanted.includes(words[at]) ? words[at++] : undefined);
   const operator = (sign) => mathml("mo", {}, sign);
   const row = (...parts) => mathml("mrow", {}, ...parts);
-  const fence = (sign) => mathml("mo", { lspace: "0", rspace: "0", stretchy: "false" }, sign);
-  const fenced = (inner) => row(fence("("), inner, fence(")"));
+  const fence = (sign, inner) => mathml("mo", { lspace: "0", rspace: "0", stretchy: `${inner.querySelector("mfrac") !== null}` }, sign);
+  const fenced = (inner) => row(fence("(", inner), inner, fence(")", inner));
 
   function name(word) {
     const [, base, digits] = /^(.*?)_?(\d*)$/.exec(word);
@@ -67,7 +67,7 @@ function typeset(text, nodeOf) {
 
   function power() {
     const base = atom();
-    if (!accept("**")) return base;
+    if (!accept("**", "^")) return base;
     return { part: mathml("msup", {}, tight(base, 5), signed().part), binds: 4 };
   }
 
@@ -101,6 +101,18 @@ function typeset(text, nodeOf) {
   }
 }
 
+// Equations in MathML: those of the parts that have names, as in "a = x*y; sin(a)", and that of the results.
+function typesetLines(text, nodeOf, results) {
+  const lines = text.split(";").map((line) => line.trim()).filter(Boolean);
+  const sides = lines.map((line) => /^(?:([A-Za-z_]\w*)\s*=(?!=))?(.*)$/s.exec(line).slice(1));
+  const written = sides.map(([, right]) => typeset(right, nodeOf));
+  if (!lines.length || written.includes(null) || sides.slice(0, -1).some(([left]) => !left) || sides.at(-1)[0]) return null;
+  const lefts = sides.map(([left], j) => (j < sides.length - 1 ? [typeset(left, nodeOf)] : results.map(([i, name]) => typeset(name, () => i))));
+  const between = (sign, parts) => parts.flatMap((part, j) => (j ? [mathml("mo", {}, sign), ...part] : part));
+  return mathml("mrow", {}, ...between(";", written.map((right, j) => [
+    ...between(",", lefts[j].map((left) => [left])), mathml("mo", {}, "="), right])));
+}
+
 // "y = log(x1) + x1 × x2 − sin(x2)"; of a function its name and its arguments; else the title.
 function heading(doc, write) {
   const index = new Map(doc.nodes.map((node, i) => [node.name, i]));
@@ -109,13 +121,10 @@ function heading(doc, write) {
   const inputs = [...new Set(doc.inputs.map((i) => doc.nodes[i].name.split(/[[.]/)[0]))];
   const listed = inputs.length > 6 ? [...inputs.slice(0, 3), "dots", inputs.at(-1)] : inputs;
   const text = named ? `${title}(${listed.join(", ")})` : title;
-  const part = typeset(text, (name) => index.get(name));
+  const part = typesetLines(text, (name) => index.get(name), [...resultNames(doc)]);
   if (!part) return [write.math(text)];
   for (const letter of part.querySelectorAll("mi")) if (letter.textContent === "dots") letter.textContent = "…";
-  const names = [...resultNames(doc)];
-  const left = names.map(([i, name]) => typeset(name, () => i));
-  const sides = mathml("mrow", {}, ...left.flatMap((one, j) => (j ? [mathml("mo", {}, ","), one] : [one])), mathml("mo", {}, "="), part);
-  return [mathml("math", { alttext: `${names.map(([, name]) => name).join(", ")} = ${text.replace("dots", "…")}` }, sides)];
+  return [mathml("math", { alttext: `${[...resultNames(doc).values()].join(", ")} = ${text.replace("dots", "…")}` }, part)];
 }
 
 const NO_DERIVATIVE = ": no derivative here"; // short: what is beside it stays where it is

@@ -39,14 +39,14 @@ function diagnose(answer, { truth, before, terms, others, args }) {
   if (args) return diagnoseValue(is, args);
   const products = terms.map(([comes, d]) => comes * d);
   const [comes, d] = terms[0] ?? [1, 1];
-  if (before !== null && is(products[0])) return `A term is missing: this is what arrives now; add it to the ${short(before)} that is there already.`;
+  if (before !== null && is(products[0])) return `A term is missing: this is what arrives now; add it to the ${numeral(before)} that is there already.`;
   if (before !== null && is(before)) return "Nothing was added: this is the number from before.";
   if (terms.length > 1 && products.some(is)) return "A term is missing: every argument contributes one, and they are added.";
   if (terms.length > 1 && is(products.reduce((a, b) => a - b))) return "The terms are added; their signs come from the local derivatives alone.";
   const total = (term) => (before ?? 0) + term;
   if (terms.length === 1) {
-    if (is(total(comes)) || is(comes)) return `A factor is missing: multiply by the local derivative, ${short(d)}.`;
-    if (is(total(d)) || is(d)) return `A factor is missing: this is the local derivative; multiply by what comes to it, ${short(comes)}.`;
+    if (is(total(comes)) || is(comes)) return `A factor is missing: multiply by the local derivative, ${numeral(d)}.`;
+    if (is(total(d)) || is(d)) return `A factor is missing: this is the local derivative; multiply by what comes to it, ${numeral(comes)}.`;
     if (d !== 0 && is(total(comes / d))) return "The factor is wrong: it was divided by the local derivative; multiply.";
     if (others.some((other) => is(total(comes * other)))) return "The factor is wrong: this is the local derivative with respect to the other argument.";
     if (is(total(comes + d))) return "The factors are multiplied, not added.";
@@ -161,7 +161,7 @@ function predictor(part, doc, now, write, on) {
     const { truth } = ingredients(doc, now().model, coming(), now().steps[now().here.phase].sweep);
     if (!tried) asked++;
     pass();
-    say(`It was ${minus(short(truth))}.`, "");
+    say(`It was ${numeral(truth)}.`, "");
   });
   function toggle() {
     active = !active;

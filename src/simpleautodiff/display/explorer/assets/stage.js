@@ -110,9 +110,9 @@ function stage(root, part, doc, now, write) {
   function spoken(box, i, found, state) {
     const record = doc.boxes[box], node = doc.nodes[i];
     if (record.size > 1) return `${write.aboutBox(record).join(", ")}, folded into one box`;
-    const said = found === undefined ? "" : `, derivative ${short(found)}`;
+    const said = found === undefined ? "" : `, derivative ${numeral(found)}`;
     const own = node.variable ? `, ${node.variable}` : "";
-    const value = state.hasValue(i) ? `, value ${short(now().model.values[i])}` : "";
+    const value = state.hasValue(i) ? `, value ${numeral(now().model.values[i])}` : "";
     return `${node.name}${node.text ? ` = ${node.text}` : ", input"}${own}${value}${said}`;
   }
 
@@ -143,7 +143,7 @@ function stage(root, part, doc, now, write) {
   // The local derivative that belongs to an edge between two nodes.
   function slopeOn(b, k) {
     const d = now().model.partials[b]?.[k];
-    return k === undefined || d === undefined || typeof d === "object" ? "" : minus(short(d));
+    return k === undefined || d === undefined || typeof d === "object" ? "" : numeral(d);
   }
 
   // What goes along a lit edge: the number that leaves and the one that arrives, and which way.

@@ -107,8 +107,12 @@ function writer(doc, now) {
   function table(phase, count, middle = count, most = MOST_ROWS) {
     const first = Math.max(0, Math.min(middle - (most >> 1), phase.events.length - most));
     const events = phase.events.slice(first, first + most);
-    const lines = phase.id === "order" ? orderRows(phase, first, events)
+    let lines = phase.id === "order" ? orderRows(phase, first, events)
       : events.map((event) => rowCells(row(event, phase)));
+    const arrays = phase.id !== "order" && lines.some((line) => line[3].classList.contains("array"));
+    const kind = !arrays ? phase.id : lines.some((line) => line[2].textContent) ? "mixed" : "bare"; // without numbers
+    if (kind !== phase.id || kind === "order") lines.flat().forEach(entitle); // whose columns may cut it
+    if (kind === "mixed") lines = lines.map(widened);
     const body = events.map((event, j) => {
       const i = first + j;
       const state = i === count - 1 ? "current" : i < count ? "" : "later";
@@ -117,9 +121,6 @@ function writer(doc, now) {
     });
     const heads = phase.id === "order" ? ["Node", "Step", "Path", "Order so far"]
       : ["Node", "In symbols", "In numbers", "Result"];
-    const arrays = phase.id !== "order" && lines.some((line) => line[3].classList.contains("array"));
-    const kind = !arrays ? phase.id : lines.some((line) => line[2].textContent) ? "mixed" : "bare"; // without numbers
-    if (kind !== phase.id || kind === "order") lines.flat().forEach(entitle); // whose columns may cut it
     const rest = phase.events.length - first - events.length;
     return make("table", { class: kind },
       make("thead", {}, make("tr", {}, ...heads.map((h) => make("th", { scope: "col" }, h)))),
@@ -150,6 +151,13 @@ function writer(doc, now) {
     const { root } = doc.sweeps[phase.sweep];
     const reached = new Set([root, ...now().model.sweeps[phase.sweep].terms.map(([node]) => node)]);
     return doc.inputs.filter((i) => !reached.has(i)).map((i) => zeroRow(i, "reverse", quotient(resultNames(doc).get(root) ?? nameOf(root), nameOf(i))));
+  }
+
+  // Symbols without numbers beside them take their room.
+  function widened([name, symbols, numbers, result]) {
+    if (numbers.textContent) return [name, symbols, numbers, result];
+    symbols.colSpan = 2;
+    return [name, symbols, result];
   }
 
   // A row that is still to come has nothing but its name.
@@ -251,7 +259,7 @@ function writer(doc, now) {
       const d = model.partials[i][k];
       if (!text) return;
       const quotient = `∂${node.name}/∂${nameOf(arg)}`;
-      const number = d === undefined || d === null || typeof d === "object" || short(d) === text ? "" : ` = ${minus(short(d))}`;
+      const number = d === undefined || d === null || typeof d === "object" || short(d) === text ? "" : ` = ${numeral(d)}`;
       if (text !== quotient) parts.push(`${quotient} = ${minus(text)}${number}`);
     });
     return parts;

@@ -19,7 +19,7 @@ function travel(picture, cargo) {
 }
 
 function send(svg, path, { leaves, arrives, back }) {
-  const text = make("text", { class: "traveller" }, short(leaves));
+  const text = make("text", { class: "traveller" }, numeral(leaves));
   const length = path.getTotalLength();
   let begun = 0;
   const step = (time) => {
@@ -30,7 +30,7 @@ function send(svg, path, { leaves, arrives, back }) {
     const { x, y } = path.getPointAtLength(length * (back ? 1 - eased : eased));
     text.setAttribute("x", x.toFixed(1));
     text.setAttribute("y", (y + 16).toFixed(1)); // under the edge; the local derivative is above
-    if (done > 0.5) text.textContent = short(arrives);
+    if (done > 0.5) text.textContent = numeral(arrives);
     if (done < 1) requestAnimationFrame(step);
     else text.remove();
   };
