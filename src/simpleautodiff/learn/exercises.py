@@ -21,7 +21,8 @@ from simpleautodiff.learn.grading.known_faults import (
     WRONG_RULES,
 )
 from simpleautodiff.learn.grading.mistakes import MISTAKES
-from simpleautodiff.learn.grading.model import Model, ModelNode
+from simpleautodiff.learn.grading.model import Model
+from simpleautodiff.learn.grading.model_nodes import ModelNode
 from simpleautodiff.learn.graphs import Graph, Step, write_step
 from simpleautodiff.learn.sheets import (
     SYMBOLS,

@@ -387,6 +387,7 @@ FAULTS_OF_RUNGS = (
     fault("last_node", "from_the_end",
         (SEED_3 + "    for node in reversed(output.tape", "    output = output.tape[-1]\n" + SEED_3 + "    for node in reversed(output.tape"),
         (SEED_BACK_5, "    output = output.tape[-1]\n" + SEED_BACK_5)),
+    fault("tape_emptied", "used_up", ("    return bar\n\n\ndef grad", "    output.tape.clear()\n    return bar\n\n\ndef grad")),
     fault("preorder", "preorder", (ORDER_UP, PREORDER_UP)),
     fault("breadth_first", "breadth_first", (ORDER_UP, BREADTH_UP)),
     fault("recursion", "recursion", (REVERSE_BODY_3, RECURSE)),

@@ -12,12 +12,13 @@ from simpleautodiff.learn.grading.learner_engine import LearnerEngine, NoEngine
 from simpleautodiff.learn.grading.node_shapes import (
     NodeEngine,
     PullEngine,
+    RecorderEngine,
     TapeEngine,
     ValueEngine,
 )
 
 SHAPES: dict[str, tuple[type[LearnerEngine], ...]] = {
-    "tape": (TapeEngine,),
+    "tape": (TapeEngine, RecorderEngine),
     "value": (ValueEngine, PullEngine),
     "node": (NodeEngine,),
     "dual": (DualEngine,),
@@ -31,7 +32,8 @@ def find_engine(
     """Find the engine in a module; `shape` and `names` say what cannot be guessed."""
     reason = ""
     tried = [(cls, name) for name, some in SHAPES.items() for cls in some]
-    tried.sort(key=lambda pair: pair[0] is PullEngine)  # others may have a method grad, too
+    # nodes of others may have a method grad, and modules of others a function that makes inputs
+    tried.sort(key=lambda pair: pair[0] in (PullEngine, RecorderEngine))
     for cls in [cls for cls, name in tried if shape in ("", name)]:
         try:
             return cls(namespace, names or {})
@@ -40,5 +42,5 @@ def find_engine(
     raise NoEngine(
         reason
         or "no engine was found: a class Node with forward or backward, a class Value with .grad "
-        "and backward(), a class Tape, a function grad(f), or dual numbers"
+        "and backward(), a class Tape, a function grad(f), jvp or vjp, or dual numbers"
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from simpleautodiff.learn.grading.learner_engine import (
@@ -33,6 +34,7 @@ class GradEngine(LearnerEngine):
     def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
         super().__init__(namespace, names)
         self.grad = first((names["grad"],) if "grad" in names else GRADIENT_NAMES, self.functions)
+        self.grad = self.grad or grad_of_products(self.functions)
         if self.grad is None or required(self.grad) < 1 or inspect.isclass(self.grad):
             raise NoEngine
         self.name = getattr(self.grad, "__name__", "grad")
@@ -108,6 +110,20 @@ class GradEngine(LearnerEngine):
             return list(found) if several else [found]
         others = [self.grad(f, k)(*point) for k in range(1, len(point))]  # argnum, as in autograd
         return [found, *others]
+
+
+def grad_of_products(functions: dict[str, Any]) -> Callable[..., Any] | None:
+    """Make `grad` of `vjp(f, *point)`, or of `jvp(f, point, tangents)`, which are as in JAX."""
+    vjp, jvp = functions.get("vjp"), functions.get("jvp")
+
+    def gradient(f: Callable[..., Any], *point: Any) -> Any:
+        if vjp is not None:
+            return vjp(f, *point)[1](1.0)
+        assert jvp is not None
+        units = [tuple(float(j == k) for j in range(len(point))) for k in range(len(point))]
+        return [jvp(f, point, unit)[1] for unit in units]
+
+    return (lambda f: partial(gradient, f)) if vjp or jvp else None
 
 
 class DualEngine(LearnerEngine):

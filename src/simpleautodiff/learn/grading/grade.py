@@ -33,7 +33,7 @@ from simpleautodiff.learn.grading.shrinking import shrink
 from simpleautodiff.learn.graphs import Graph
 
 LAST = {"unknown", "differences", "shared_parents"}  # which explain what nothing else does
-COUNTS_PATHS = {"no_visited", "recursion"}  # which explains an exponential cost, and depth
+COUNTS_PATHS = {"no_visited", "no_visited_at_inputs", "recursion"}  # a cost, and a depth
 
 
 def grade(

@@ -78,6 +78,7 @@ FLAGS = (  # what else can be wrong, in reverse mode, in forward mode, or in bui
         "seed_is_value",
         "no_seed",
         "from_the_end",
+        "used_up",
         "no_chain",
         "no_adjoint",
         "constants_shift",
@@ -114,6 +115,9 @@ VARIANTS = {  # the same misconception, written in another way, with other numbe
     "no_adjoint_if_reached": "no_adjoint",
     "floor_division_throughout": "floor_division",
     "equal_values_added": "equal_values",
+    "equal_fields": "equal_values",
+    "equal_fields_in_order": "equal_values",
+    "no_visited_at_inputs": "no_visited",
     **{name: f"overwritten_in_{operation}" for name, (operation, _) in ASSIGNED_TERMS.items()},
 }
 FAULTS = tuple(dict.fromkeys((*FLAGS, *ASSIGNED, *VARIANTS, *WRONG_RULES, *UNCHAINED)))

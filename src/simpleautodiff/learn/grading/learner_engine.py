@@ -1,6 +1,6 @@
 """A learner's engine, used through one interface, whatever its names are.
 
-This file runs in the learner's process too: it imports nothing of the library.
+This file runs in the learner's process too: of the library it imports `sweep_results` alone.
 """
 
 from __future__ import annotations
@@ -9,28 +9,23 @@ import inspect
 import math
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Number
 from typing import Any
+
+from simpleautodiff.learn.grading.sweep_results import (
+    MISSING,
+    UnreadableResult,
+    describe,
+    holds_derivatives,
+    look_up,
+)
 
 VALUE_NAMES = ("value", "data", "val", "v", "primal", "real", "x", "a", "number", "item", "f")
 DERIVATIVE_NAMES = (
     *("grad", "partial_derivative", "derivative", "adjoint", "bar", "dot", "gradient", "deriv"),
-    *(
-        "der",
-        "d",
-        "adj",
-        "tangent",
-        "dual",
-        "eps",
-        "dx",
-        "dv",
-        "df",
-        "b",
-        "grad_value",
-        "_grad",
-        "prime",
-    ),
+    *("der", "d", "adj", "tangent", "dual", "eps", "dx", "dv", "df", "b", "grad_value", "_grad"),
+    *("prime",),
 )
 BACKWARD_NAMES = (
     *("backward", "reverse", "backprop", "backpropagate", "reverse_mode", "back"),
@@ -43,19 +38,13 @@ GRADIENT_NAMES = (
 )
 INPUT_NAMES = (
     *("input", "var", "variable", "new_var", "new_variable", "leaf", "new", "watch", "track"),
+    *("make_input", "add_input", "new_input", "parameter", "param", "unit", "scalar", "node"),
 )
 WATCH_NAMES = ("watch", "track", "register")
 COMPUTE_NAMES = ("forward", "evaluate", "eval", "compute")
 RESET_NAMES = (
-    "zero_grad",
-    "zero_grads",
-    "reset",
-    "reset_grad",
-    "reset_grads",
-    "clear_grads",
-    "clear",
+    *("zero_grad", "zero_grads", "reset", "reset_grad", "reset_grads", "clear_grads", "clear"),
 )
-POSITION_NAMES = ("index", "i", "idx", "id", "position", "pos", "_index", "_id", "_i")
 CLASS_NAMES = ("Node", "Value", "Var", "Variable", "Scalar", "Tensor", "Number", "Dual")
 PYTHON_OPERATORS: dict[str, Callable[..., Any]] = {
     **{"add": operator.add, "sub": operator.sub, "mul": operator.mul},
@@ -74,15 +63,10 @@ FUNCTIONS_OF_NUMBERS: dict[str, Callable[..., Any]] = {
     **{name: getattr(math, name) for name in ("sin", "cos", "exp", "log", "sqrt", "tanh")},
     **{"abs": abs, "max": max, "relu": lambda x: max(x, 0.0)},
 }
-MISSING: Any = object()
 
 
 class NoEngine(Exception):
     """Nothing in a module looks like an engine."""
-
-
-class UnreadableResult(Exception):
-    """What a sweep returns holds no derivative of any node, as far as can be seen."""
 
 
 def spellings(operation: str) -> tuple[str, ...]:
@@ -97,6 +81,23 @@ def first(names: tuple[str, ...], holder: Any) -> Any:
         if callable(found):
             return found
     return None
+
+
+def find_class(operation: str, functions: dict[str, Any]) -> type:
+    """Return the class of an operation: `class Sin(Op)`, whatever comes behind its name."""
+    endings = "", "op", "node", "function", "operation"
+    wanted = {name + ending for name in spellings(operation) for ending in endings}
+    for name, found in functions.items():
+        if inspect.isclass(found) and name.lower().replace("_", "") in wanted:
+            return found
+    raise NotImplementedError(operation)
+
+
+def call_class(cls: type, args: list[Any]) -> Any:
+    """Do an operation that is a class: `Sin.apply(x)`, `Sin()(x)`, or `Sin(x)`, which is a node."""
+    if callable(getattr(cls, "apply", None)):
+        return cls.apply(*args)  # type: ignore[attr-defined]
+    return cls()(*args) if "__call__" in dir(cls) else cls(*args)
 
 
 class LearnerEngine:
@@ -128,7 +129,11 @@ class LearnerEngine:
         """Begin a new graph."""
 
     def compute(self, nodes: dict[str, Any]) -> None:
-        """Compute the values of a graph, where building it does not."""
+        """Compute the values of a graph that was only written down, by its method `forward`."""
+        for node in nodes.values():
+            method = first(COMPUTE_NAMES, node)
+            if not is_number(node) and method is not None and self.value(node) is None:
+                method()
 
     def sweep(self, mode: str, node: Any) -> Any:
         """Sweep from a node; return what the engine returns."""
@@ -162,9 +167,9 @@ class LearnerEngine:
         if function is not None:
             return function(*args)
         method = first(spellings(operation), node)
-        if method is None:
-            raise NotImplementedError(operation)
-        return method(*args[1:]) if args[0] is node else NotImplemented
+        if method is not None:
+            return method(*args[1:]) if args[0] is node else NotImplemented
+        return call_class(find_class(operation, self.functions), args)
 
     def value(self, node: Any) -> Any:
         """Return the number in a node."""
@@ -228,51 +233,6 @@ class LearnerEngine:
             **{"shape": self.shape, "modes": list(self.modes), "operations": found},
             **{"constants": constants, "whole_graph": self.whole_graph},
         }
-
-
-def position(node: Any) -> int | None:
-    """Return the place of a node on a tape, by an attribute such as `index`."""
-    found = (getattr(node, name, None) for name in POSITION_NAMES)
-    return next((k for k in found if isinstance(k, int) and not isinstance(k, bool)), None)
-
-
-def holds_derivatives(result: Any, node: Any) -> bool:
-    """Tell whether a result is looked up for a node: a mapping, or a list by positions."""
-    return (
-        isinstance(result, Mapping)
-        or (isinstance(result, (list, tuple)) and position(node) is not None)
-        or callable(getattr(result, "wrt", None))
-    )
-
-
-def look_up(result: Any, node: Any) -> Any:
-    """Return what a sweep's result holds for a node: by the node, its id() or its position."""
-    place = position(node)
-    if callable(getattr(result, "wrt", None)):
-        try:
-            return result.wrt(node)
-        except LookupError:
-            return MISSING
-    if not isinstance(result, Mapping):
-        return result[place] if place is not None and 0 <= place < len(result) else MISSING
-    by_number = all(isinstance(key, int) for key in result)
-    for key in (id(node), place) if by_number else (node, id(node)):
-        try:
-            if key in result:
-                return result[key]
-        except TypeError:  # the engine's nodes cannot be looked up
-            continue
-    return MISSING
-
-
-def describe(result: Any) -> str:
-    """Say what a sweep returned: its type, and that of what is in it."""
-    kind = type(result).__name__
-    if not isinstance(result, (Mapping, list, tuple)) or not result:
-        return f"{kind}, and its nodes have no attribute with a derivative"
-    inner = type(next(iter(result))).__name__
-    held = f"by {inner}" if isinstance(result, Mapping) else f"of {inner}"
-    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} {held}"
 
 
 def is_of_math(function: Any) -> bool:
@@ -353,7 +313,7 @@ def held_derivatives(node: Any) -> dict[str, Any]:
     return {n: held[n] for n in DERIVATIVE_NAMES if n in held and not callable(held[n])}
 
 
-def construct(cls: type, *args: float) -> Any:
+def construct(cls: type, *args: float, shape: tuple[int, ...] = ()) -> Any:
     """Make an input of numbers, or of arrays if it takes nothing else; it is to have a gradient."""
     options = {name: True for name in keywords(cls) if name == "requires_grad"}
     try:
@@ -362,7 +322,7 @@ def construct(cls: type, *args: float) -> Any:
         numpy = sys.modules.get("numpy")
         if numpy is None:
             raise
-        return cls(*map(numpy.array, args), **options)
+        return cls(*(numpy.full(shape, arg) for arg in args), **options)
 
 
 def constructs(cls: type, *args: float) -> bool:

@@ -89,6 +89,9 @@ MISTAKES = _mistakes(
      "among your results: where the output is an input, you answer 0.", 3, "reverse"),
     ("from_the_end", "Your sweep begins at the last node that was made, not at the one it was "
      "asked for.", 4, "reverse"),
+    ("used_up", "Your sweep empties its tape, so a second sweep of the same graph finds nothing "
+     "and answers 0. Leave the tape as it is, or refuse the second sweep with an error.", 4,
+     "reverse"),
     ("all_seeded", "All inputs have the seed 1 at once, so you find the sum of all partial "
      "derivatives. Seed the one input of this sweep with 1, the others with 0.", 1, "forward"),
     ("constants_seeded", "A constant has the derivative 1, as if it were the input too: in 2 * x "
@@ -174,8 +177,8 @@ MISTAKES = _mistakes(
      3, "depth_first"),
     ("depth", "Your search calls itself for each node, and Python allows about a thousand calls "
      "inside each other. Use a stack of your own, or a tape.", 1, "topological_order"),
-    ("leak", "An input keeps every result that was ever computed from it, because it is in the "
-     "list of its children. Use weak references, or a tape.", 1, "Node"),
+    ("leak", "Every result that was ever computed is kept, by its parents' lists of children or by "
+     "a list of the module. Use weak references, or a tape that ends with its graph.", 1, "Node"),
     ("kink", "At a kink the derivative is a choice between those of both sides; yours is outside "
      "of them.", 7, "Primitive"),
     ("raises", "Your engine raises an error on this graph.", 1, "forward"),

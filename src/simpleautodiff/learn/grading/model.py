@@ -19,6 +19,7 @@ from simpleautodiff.learn.grading.known_faults import (
     VALUE,
     WRONG_RULES,
 )
+from simpleautodiff.learn.grading.model_nodes import AlikeNode, EqualNode, ModelNode, are_alike
 from simpleautodiff.learn.graphs import Argument, Graph
 
 STYLES = ("search", "tape", "tape to the end", "dual", "stack", "set", "paths")
@@ -32,27 +33,6 @@ WAYS: tuple[tuple[str, ...], ...] = (
     *((), (COMPOSED,), (APART,), (INVERTED,), (IN_TURN,), (ON_ARRIVAL,)),
     *((COMPOSED, APART), (INVERTED, APART)),
 )
-
-
-class ModelNode:
-    """A node of the model."""
-
-    def __init__(self, value: float, operation: str = "") -> None:
-        self.value, self.operation = value, operation
-        self.parents: list[ModelNode] = []
-        self.partials: list[float] = []
-        self.children: list[ModelNode] = []
-        self.of_constants: list[float] = []  # partials with respect to constants
-
-
-class EqualNode(ModelNode):
-    """A node that is taken for every other with the same value."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, EqualNode) and self.value == other.value
-
-    def __hash__(self) -> int:
-        return hash(self.value)
 
 
 class Model:
@@ -85,7 +65,8 @@ class Model:
 
     def input(self, value: float) -> ModelNode:
         """Make an input."""
-        node = (EqualNode if self.has("equal_values", "equal_values_added") else ModelNode)(value)
+        by_value = EqualNode if self.has("equal_values", "equal_values_added") else ModelNode
+        node = AlikeNode(value) if self.has("equal_fields") else by_value(value)
         self.made.append(node)
         return node
 
@@ -183,7 +164,9 @@ class Model:
         def visit(node: ModelNode) -> None:
             if len(listed) > 5000:
                 raise RecursionError
-            if node in seen and not self.has("no_visited"):
+            if node in seen and not self.has("no_visited", "no_visited_at_inputs"):
+                return
+            if self.has("equal_fields_in_order") and any(are_alike(node, n) for n in listed):
                 return
             seen.add(node)
             if early:
@@ -243,15 +226,21 @@ class Model:
             return bar
         if self.has("dead_children"):
             return self.when_children_are_done(start, bar)
-        arrived = {}  # by the time at which a node is done
+        arrived: dict[ModelNode, float] = {}  # by the time at which a node is done
+        in_turn: dict[ModelNode, float] = {}  # and each time, where nodes are done several times
         for node in self.order(start, lambda node: node.parents):
             arrived[node] = bar.get(node, 0.0)
+            in_turn[node] = in_turn.get(node, 0.0) + arrived[node]
             if not self.style.startswith("tape") or node in bar:
                 self.pass_back(node, bar)
         if self.has(ON_ARRIVAL) and self.style == "search":
             return arrived
+        if self.has("no_visited_at_inputs"):  # which add up what has come, whenever they are done
+            bar.update({node: in_turn.get(node, 0.0) for node in bar if not node.operation})
         if self.has("output_left_out"):
             bar[start] -= seed
+        for node in self.made if self.has("used_up") else ():
+            node.parents, node.partials = [], []
         return bar
 
     def multiplies(self, node: ModelNode) -> bool:

@@ -12,7 +12,6 @@ from typing import Any
 
 from simpleautodiff.learn.grading.learner_engine import (
     BACKWARD_NAMES,
-    COMPUTE_NAMES,
     FORWARD_NAMES,
     GRADIENT_NAMES,
     INPUT_NAMES,
@@ -28,6 +27,7 @@ from simpleautodiff.learn.grading.learner_engine import (
     is_number,
     parameters,
     required,
+    spellings,
     to_float,
 )
 
@@ -37,6 +37,7 @@ class ValueEngine(LearnerEngine):
 
     shape = "value"
     modes = ("reverse",)
+    array_shape: tuple[int, ...] = ()
 
     def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
         super().__init__(namespace, names)
@@ -45,17 +46,36 @@ class ValueEngine(LearnerEngine):
         node = self.make(0.75)
         self.backward = next(n for n in wanted if callable(getattr(node, n, None)))
         self.unseeded = held_derivatives(node)
+        self.array_shape = (1,) if self.sweeps_arrays() else ()
+        if first(wanted, self.functions) is not None and not self.reaches_inputs():
+            raise NoEngine  # the method is the rule of one operation, and the function sweeps
 
     def make(self, value: Any) -> Any:
         """Make an input."""
-        return construct(self.cls, value)
+        return construct(self.cls, value, shape=self.array_shape)
 
-    def compute(self, nodes: dict[str, Any]) -> None:
-        """Compute the values of a graph that was only written down, by its method `forward`."""
-        for node in nodes.values():
-            method = first(COMPUTE_NAMES, node)
-            if not is_number(node) and method is not None and self.value(node) is None:
-                method()
+    def reaches_inputs(self) -> bool:
+        """Tell whether a sweep from a sum changes anything in its arguments."""
+        x = self.make(0.75)
+        before = held_derivatives(x)
+        try:
+            self.sweep("reverse", self.apply("add", [x, x]))
+        except Exception:
+            return False
+        return held_derivatives(x) != before
+
+    def sweeps_arrays(self) -> bool:
+        """Tell whether nodes of arrays of one element, where numbers are refused, can be swept."""
+        try:
+            self.cls(0.75)
+        except Exception:
+            try:
+                x = construct(self.cls, 0.75, shape=(1,))
+                self.sweep("reverse", self.apply("add", [x, x]))
+            except Exception:
+                return False
+            return True
+        return False
 
     def sweep(self, mode: str, node: Any) -> Any:
         """Sweep from a node."""
@@ -230,6 +250,101 @@ class TapeEngine(LearnerEngine):
         return by_input(self.sweeper(SWEEP_NAMES[mode], node)(), self.inputs)
 
 
+class Place:
+    """A node that an engine knows by its place on a tape alone, an integer."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+class RecorderEngine(LearnerEngine):
+    """`graph.mul(x, z)`: operations are methods of what records them, or functions of a module.
+
+    Nodes are what `graph.input(2)` returns, which may be a place in a list: an integer.
+    """
+
+    shape = "tape"
+    modes = ("reverse",)
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__(namespace, names)
+        self.recorder: Any = None
+        self.cls: type | None = None
+        recorders = [c for c in classes(namespace, names.get("tape")) if constructs(c)]
+        for self.cls in [*recorders, None]:
+            self.start()
+            self.backward = self.name_of((names.get("backward", ""), *BACKWARD_NAMES))
+            self.input = next(filter(self.makes_inputs, INPUT_NAMES), "")
+            if self.backward and self.input:
+                break
+        else:
+            raise NoEngine
+        self.list_of_values = self.find_values()
+
+    def start(self) -> None:
+        """Begin a new graph; a module has one for ever."""
+        self.recorder = self.cls() if self.cls is not None else self.functions
+
+    def name_of(self, names: tuple[str, ...]) -> str:
+        """Return the first of some names that is a function of the recorder."""
+        return next((name for name in names if first((name,), self.recorder)), "")
+
+    def makes_inputs(self, name: str) -> bool:
+        """Tell whether a function makes an input from a number."""
+        try:
+            return first((name,), self.recorder)(0.75) is not None
+        except Exception:
+            return False
+
+    def make(self, value: Any) -> Any:
+        """Make an input."""
+        return as_node(first((self.input,), self.recorder)(value))
+
+    def find_values(self) -> str:
+        """Return the name of the list of numbers, where nodes are places in it."""
+        node = self.make(0.75)
+        lists = {name: found for name, found in self.held.items() if isinstance(found, list)}
+        made = (name for name, found in lists.items() if found and found[-1] == 0.75)
+        return next(made, "") if isinstance(node, Place) else ""
+
+    @property
+    def held(self) -> dict[str, Any]:
+        """What the recorder holds."""
+        return self.namespace if self.cls is None else vars(self.recorder)
+
+    def value(self, node: Any) -> Any:
+        """Return the number of a node."""
+        if not isinstance(node, Place):
+            return super().value(node)
+        return self.held[self.list_of_values][node.index] if self.list_of_values else None
+
+    def apply(self, operation: str, args: list[Any]) -> Any:
+        """Do one operation; where nodes are integers, no number can be an operand."""
+        operation = "add" if operation == "iadd" else operation
+        method = first(spellings(operation), self.recorder)
+        if method is None:
+            return super().apply(operation, args)
+        places = [isinstance(arg, Place) for arg in args]
+        if any(places) and not all(places) and operation != "pow":
+            raise NotImplementedError(operation)
+        return as_node(method(*map(as_given, args)))
+
+    def sweep(self, mode: str, node: Any) -> Any:
+        """Sweep from a node, or from the last one."""
+        function = first((self.backward,), self.recorder)
+        return call_sweep(function, node, self.inputs, as_given)
+
+
+def as_node(found: Any) -> Any:
+    """Return what an engine handed out; an integer is a place."""
+    return Place(found) if isinstance(found, int) else found
+
+
+def as_given(node: Any) -> Any:
+    """Return a node as an engine is given it."""
+    return node.index if isinstance(node, Place) else node
+
+
 def takes_tape(cls: type) -> bool:
     """Tell whether a class is made of a value and a tape, in either order."""
     try:
@@ -243,16 +358,27 @@ SWEEP_NAMES = {"reverse": (*BACKWARD_NAMES, *GRADIENT_NAMES), "forward": FORWARD
 SEED_NAMES = ("seed", "grad", "g", "dy", "dout", "upstream", "bar", "adjoint", "v", "value", "dz")
 
 
-def call_sweep(function: Callable[..., Any], node: Any, inputs: Sequence[Any]) -> Any:
-    """Sweep from a node by a function of it alone, or of it and a seed, an input or all of them."""
+def call_sweep(
+    function: Callable[..., Any],
+    node: Any,
+    inputs: Sequence[Any],
+    as_given: Callable[[Any], Any] = lambda node: node,
+) -> Any:
+    """Sweep from a node by a function of it alone, or of it and a seed, an input or all of them.
+
+    A function of nothing sweeps from the last node.
+    """
+    if not inspect.signature(function).parameters:
+        return function()
+    root = as_given(node)
     if required(function) < 2:
-        return function(node)
+        return function(root)
     second = parameters(function)[1].name
     if any(second.startswith(name) for name in SEED_NAMES):
-        return function(node, 1.0)
+        return function(root, 1.0)
     if second.endswith("s") or len(inputs) < 1:
-        return by_input(function(node, inputs), inputs)
-    return by_input([function(node, one) for one in inputs], inputs)
+        return by_input(function(root, [*map(as_given, inputs)]), inputs)
+    return by_input([function(root, as_given(one)) for one in inputs], inputs)
 
 
 def by_input(result: Any, inputs: Sequence[Any]) -> Any:

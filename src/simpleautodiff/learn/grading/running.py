@@ -6,10 +6,16 @@ This file runs in the learner's process too: of the library it imports the files
 from __future__ import annotations
 
 import gc
+from contextlib import suppress
 from typing import Any
 
 from simpleautodiff.learn.grading.function_shapes import DualEngine, GradEngine
-from simpleautodiff.learn.grading.learner_engine import LearnerEngine, is_number, to_float
+from simpleautodiff.learn.grading.learner_engine import (
+    DERIVATIVE_NAMES,
+    LearnerEngine,
+    is_number,
+    to_float,
+)
 
 
 def run_case(engine: LearnerEngine, case: dict[str, Any]) -> dict[str, Any]:
@@ -68,20 +74,30 @@ def build(engine: LearnerEngine, held: dict[str, Any], steps: Any) -> dict[str, 
     return nodes
 
 
+class Half:
+    """Has a value like a node, and nothing else."""
+
+    value = data = val = 0.5
+
+
 def fail(engine: LearnerEngine, node: Any) -> None:
     """Do operations that raise an error half way, and go on, as one does in a notebook."""
-
-    class Half:
-        """Has a value like a node, and nothing else."""
-
-        value = data = val = 0.5
-
     for operation in ("add", "mul"):
-        for args in ([node, Half()], [node, "text"]):
-            try:
-                engine.apply(operation, args)
-            except Exception:
-                continue
+        for other in (Half(), "text"):
+            if other == "text" or not takes_halves(engine, operation):
+                with suppress(Exception):
+                    engine.apply(operation, [node, other])
+
+
+def takes_halves(engine: LearnerEngine, operation: str) -> bool:
+    """Tell whether an operation takes all that has a value for a node, so that nothing fails."""
+    half = Half()
+    try:
+        engine.apply(operation, [engine.make(0.75), half])
+    except Exception:
+        return False
+    vars(half).update(dict.fromkeys(DERIVATIVE_NAMES, 0.0))  # a tape sweeps it as a node
+    return True
 
 
 def run_grad(engine: GradEngine, case: dict[str, Any]) -> dict[str, Any]:

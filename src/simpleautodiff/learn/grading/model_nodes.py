@@ -1,0 +1,43 @@
+"""The nodes of the model: told apart by identity, or taken for one another as learners' are."""
+
+from __future__ import annotations
+
+
+class ModelNode:
+    """A node of the model."""
+
+    def __init__(self, value: float, operation: str = "") -> None:
+        self.value, self.operation = value, operation
+        self.parents: list[ModelNode] = []
+        self.partials: list[float] = []
+        self.children: list[ModelNode] = []
+        self.of_constants: list[float] = []  # partials with respect to constants
+
+
+class EqualNode(ModelNode):
+    """A node that is taken for every other with the same value."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EqualNode) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+class AlikeNode(ModelNode):
+    """A node that is taken for every other with the same fields, as dataclasses are."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ModelNode) and are_alike(self, other)
+
+    def __hash__(self) -> int:
+        return hash((self.value, self.operation))
+
+
+def are_alike(one: ModelNode, other: ModelNode) -> bool:
+    """Tell whether two nodes have the same value, operation and parents."""
+    return one is other or (
+        (one.value, one.operation, len(one.parents))
+        == (other.value, other.operation, len(other.parents))
+        and all(map(are_alike, one.parents, other.parents))
+    )

@@ -1,0 +1,61 @@
+"""What a sweep returns: derivatives by the node, by its id() or by its place on a tape.
+
+This file runs in the learner's process too: it imports nothing of the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+POSITION_NAMES = ("index", "i", "idx", "id", "position", "pos", "_index", "_id", "_i")
+MISSING: Any = object()
+
+
+class UnreadableResult(Exception):
+    """What a sweep returns holds no derivative of any node, as far as can be seen."""
+
+
+def position(node: Any) -> int | None:
+    """Return the place of a node on a tape, by an attribute such as `index`."""
+    found = (getattr(node, name, None) for name in POSITION_NAMES)
+    return next((k for k in found if isinstance(k, int) and not isinstance(k, bool)), None)
+
+
+def holds_derivatives(result: Any, node: Any) -> bool:
+    """Tell whether a result is looked up for a node: a mapping, or a list by positions."""
+    return (
+        isinstance(result, Mapping)
+        or (isinstance(result, (list, tuple)) and position(node) is not None)
+        or callable(getattr(result, "wrt", None))
+    )
+
+
+def look_up(result: Any, node: Any) -> Any:
+    """Return what a sweep's result holds for a node: by the node, its id() or its position."""
+    place = position(node)
+    if callable(getattr(result, "wrt", None)):
+        try:
+            return result.wrt(node)
+        except LookupError:
+            return MISSING
+    if not isinstance(result, Mapping):
+        return result[place] if place is not None and 0 <= place < len(result) else MISSING
+    by_number = all(isinstance(key, int) for key in result)
+    for key in (id(node), place) if by_number else (node, id(node)):
+        try:
+            if key in result:
+                return result[key]
+        except TypeError:  # the engine's nodes cannot be looked up
+            continue
+    return MISSING
+
+
+def describe(result: Any) -> str:
+    """Say what a sweep returned: its type, and that of what is in it."""
+    kind = type(result).__name__
+    if not isinstance(result, (Mapping, list, tuple)) or not result:
+        return f"{kind}, and its nodes have no attribute with a derivative"
+    inner = type(next(iter(result))).__name__
+    held = f"by {inner}" if isinstance(result, Mapping) else f"of {inner}"
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} {held}"
