@@ -5,6 +5,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
+from simpleautodiff.fast import memory_pool
 from simpleautodiff.fast.memory_pool import (
     CACHE_LINE,
     MIN_TOGETHER,
@@ -218,3 +219,21 @@ def test_many_blocks_become_parts_of_a_piece(pool):
     assert not pool.alone
     assert [is_part(block) for block in pool.parts[size]] == [True] * 4
     assert kept.nbytes == size
+
+
+@pytest.mark.parametrize(
+    ("size", "many", "together"),
+    [(1024, 2, True), (1024, 1, False), (1025, 2, False), (64, 31, False), (64, 32, True)],
+)
+def test_only_many_blocks_that_are_not_large_are_put_together(
+    pool, monkeypatch, size, many, together
+):
+    """From half a piece in all on, and if four fit into one."""
+    monkeypatch.setattr(memory_pool, "PIECE", 4096)
+    monkeypatch.setattr(memory_pool, "MIN_TOGETHER", 2048)
+    lent = [pool.empty((size,), np.dtype(np.uint8)) for _ in range(many)]
+    lent.clear()
+    pool.close()
+    free = pool.parts if together else pool.alone
+    assert {kept: len(blocks) for kept, blocks in free.items()} == {size: many}
+    assert not (pool.alone if together else pool.parts)

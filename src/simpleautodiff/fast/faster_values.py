@@ -184,24 +184,6 @@ def spread_sum(bar: Any, x: Any, axis: Any, keepdims: Any) -> Any:
     return _broadcast(bar, x.shape)
 
 
-def _spread(pull: Compute) -> Compute:
-    def spread(bar: Any, x: Any, axis: Any, keepdims: Any) -> Any:
-        """Copy the adjoint of a sum to all elements that were added."""
-        found = spread_sum(bar, x, axis, keepdims)
-        return pull(bar, x, axis, keepdims) if found is None else found
-
-    return spread
-
-
-def _reshape_back(pull: Compute) -> Compute:
-    def reshape_back(bar: Any, x: Any, new: Any) -> Any:
-        """Give the adjoint of a reshaped array its old shape."""
-        plain = type(bar) is np.ndarray and type(x) is np.ndarray
-        return bar.reshape(x.shape) if plain else pull(bar, x, new)
-
-    return reshape_back
-
-
 def _scatter(bar: Any, x: Any, index: Any) -> Any:
     """Put the adjoints of elements among zeros."""
     return evaluate(TABLE["scatter"], (bar, index, x.shape))
@@ -214,10 +196,6 @@ def _clear_items(bar: Any, _x: Any, _value: Any, index: Any) -> Any:
 
 # Transposes for tapes whose slopes are all finite, where structural zeros need no mask.
 UNMASKED: dict[str, Compute] = {"getitem": _scatter, "set_item": _clear_items}
-FASTER_PULLS: dict[str, Callable[[Compute], Compute]] = {
-    "reshape": _reshape_back,
-    "sum": _spread,
-}
 
 
 def fit_quickly(derivative: Any, like: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,18 +12,11 @@ from simpleautodiff.core.linear import ZERO, LinearRule, plus, pull
 from simpleautodiff.core.node import Constant, Node, TapeNode
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.fast.direct_pulls import PULLS
-from simpleautodiff.fast.faster_values import ADD_IN_PLACE, FASTER_PULLS, UNMASKED, fit_quickly
+from simpleautodiff.fast.faster_values import ADD_IN_PLACE, UNMASKED, fit_quickly
 from simpleautodiff.fast.finite_slopes import has_singular_slopes
 from simpleautodiff.fast.thresholds import THRESHOLDS
 
 _SINGLE = {int, float, np.float64}
-
-
-@cache
-def _pull_of(primitive: Primitive, rule: LinearRule) -> Any:
-    """Return the function that pulls an adjoint back through a linear rule."""
-    faster = FASTER_PULLS.get(primitive.name) if primitive.listed else None
-    return faster(rule.pull) if faster else rule.pull
 
 
 def _find_slope(primitive: Any, value: Any, x: Any) -> Any:
@@ -114,7 +106,7 @@ class SmallSweep:
         """Return the function that pulls an adjoint back through a linear rule."""
         if primitive.name in UNMASKED and not self.needs_masks(arg):
             return UNMASKED[primitive.name]
-        return _pull_of(primitive, rule)
+        return rule.pull
 
     def needs_masks(self, arg: Node) -> bool:
         """Tell whether the adjoint of a node may be multiplied by a slope that is infinite or nan.
