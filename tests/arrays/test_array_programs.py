@@ -187,6 +187,10 @@ def test_determinants_of_singular_matrices_have_cofactors():
     gradient = ad.grad(np.linalg.det)(np.arange(9.0).reshape(3, 3))
     np.testing.assert_allclose(gradient, cofactors, atol=1e-12)
     np.testing.assert_array_equal(ad.grad(np.linalg.det)(np.zeros((3, 3))), np.zeros((3, 3)))
+    unknown = np.array([[1.0, np.nan], [0.0, 1.0]])
+    with np.errstate(invalid="ignore"):
+        value, slope = ad.value_and_grad(np.linalg.det)(unknown)
+    assert np.all(np.isnan([value, *slope[0]]))
     third = lambda t: np.linalg.det(t * np.diag([2.0, 3.0, 5.0]))
     assert ad.derivative(third, 3)(0.0) == pytest.approx(180.0)
     stack = np.stack([np.eye(2), np.ones((2, 2))])

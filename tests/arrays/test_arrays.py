@@ -706,10 +706,23 @@ def test_slices_of_large_arrays_under_batches_and_nodes():
     assert ad.grad(inner)(2.0) == pytest.approx(2 * np.sum(x) - x[0] - x[-1])
 
 
+@pytest.mark.filterwarnings("ignore:All-NaN:RuntimeWarning")
 def test_nothing_but_nan():
     hole = np.array([np.nan, np.nan])
     with np.errstate(all="ignore"):
         assert np.isnan(ad.value_and_grad(lambda x: np.nanmax(x + hole))(np.ones(2))[0])
+    some = np.array([np.nan, 2.0])
+    for rows, initial, value, slope in (
+        ([hole, some], 0.3, [0.3, 2.0], [0.0, 1.0]),
+        ([hole, some], np.nan, [np.nan, 2.0], [0.0, 1.0]),
+        ([[], []], 0.3, [0.3, 0.3], [0.0, 0.0]),
+    ):
+        f = lambda x, i=initial: np.nanmax(x, axis=1, initial=i)
+        x = np.reshape(rows, (2, -1))
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(f(x), value)
+            for found in (ad.jvp(f, (x,), (np.ones_like(x),)), (ad.vmap(f)(x[None])[0], slope)):
+                np.testing.assert_array_equal(found, [value, slope])
 
 
 @pytest.mark.parametrize("order", [None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf])

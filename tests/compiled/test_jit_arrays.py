@@ -284,6 +284,70 @@ def test_physics_residuals():
     agree(ad.value_and_grad(residual), u)
 
 
+@ad.primitive(lambda v, x: 1.0)
+def itself(x):
+    return x
+
+
+UNCHANGED = {
+    "primitive": itself,
+    "hook": lambda x: ad.on_adjoint(x, lambda bar: bar),
+    "name": lambda x: ad.checkpoint_name(x, "kept"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(UNCHANGED))
+def test_what_returns_its_argument_keeps_its_numbers(name):
+    """Its memory is not used again, and is neither the caller's nor that of another result."""
+    same = UNCHANGED[name]
+
+    def steps(x):
+        for _ in range(3):
+            x = same(3 * np.sin(x))
+        return x, same(x)
+
+    derivatives = ad.jacfwd(lambda x: steps(x)[0]), ad.grad(lambda x: np.sum(steps(x)[1]))
+    jacobian, gradient = [ad.jit(derivative, tier="optimised") for derivative in derivatives]
+    for x in (np.array([0.3, -0.7, 1.2]), np.array([1.0, 2.0, -0.5])):
+        slope, at = np.ones(3), x
+        for _ in range(3):
+            slope, at = slope * 3 * np.cos(at), 3 * np.sin(at)
+        assert np.allclose(jacobian(x), np.diag(slope), 1e-12)
+        assert np.allclose(gradient(x), slope, 1e-12)
+
+    both = ad.jit(lambda x: (same(x), *steps(x)), tier="optimised")
+    x = np.array([0.3, -0.7, 1.2])
+    for _ in range(3):  # the first call is that of the function itself
+        unchanged, third, again = both(x)
+    for result in (unchanged, third, again):
+        result += 1.0
+    assert np.array_equal(x, [0.3, -0.7, 1.2])
+    assert np.array_equal(unchanged, x + 1)
+    assert np.array_equal(third, again)
+    assert np.allclose(third - 1, 3 * np.sin(3 * np.sin(3 * np.sin(x))))
+
+
+@pytest.mark.parametrize("tier", ["tape", "numpy", "optimised"])
+def test_a_function_may_keep_its_arguments_and_its_result(tier):
+    """One that remembers its last call sees arrays that nobody changes afterwards."""
+    last = []
+
+    @ad.primitive(lambda v, x: 2 * x, points=[1.5])
+    def squared(x):
+        if not last or not np.array_equal(last[0], x):
+            last[:] = [x, x * x]
+        return last[1]
+
+    for size in (3, 40, 3000):
+        start = np.linspace(-1.0, 2.0, size)
+        compiled = ad.jit(lambda x: squared(np.sin(x)), tier=tier)
+        for scale in (1.0, 0.5, 2.0, 0.5):
+            x = scale * start
+            assert np.allclose(compiled(x), np.sin(x) ** 2, 1e-12)
+            compiled(x)[...] = 0.0
+            assert np.allclose(compiled(x), np.sin(x) ** 2, 1e-12)
+
+
 def test_what_numpy_has_to_do_is_done_by_it_in_the_same_program():
     x = rng.normal(size=30)
     program = agree(

@@ -594,3 +594,12 @@ def test_the_same_way_is_taken_elsewhere():
         made = ad.source(function, np.array([3.0, 1.0, 2.0])).function()
         x = np.array([3.5, 1.25, 2.5])
         np.testing.assert_allclose(made(x), function(x), rtol=1e-13)
+
+
+@pytest.mark.parametrize("options", [{}, {"policy": ad.checkpoint_policies.dots_saveable}])
+def test_the_steps_of_a_checkpointed_call_are_written(options):
+    f = lambda x, y: ad.sin(x * y) * x
+    checkpointed = ad.checkpoint(f, **options)
+    for times in (lambda f: f, lambda f: ad.grad(f, (0, 1)), ad.derivative):
+        made = ad.source(times(checkpointed), 2.0, 3.0).function()
+        assert bits(made(0.5, 1.5)) == bits(times(f)(0.5, 1.5))

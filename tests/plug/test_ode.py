@@ -565,3 +565,33 @@ def test_times_of_the_solution_may_be_nodes():
     second = ad.grad(ad.grad(lambda t: found(t).sol(t)[0]))(0.7)
     expected = ad.grad(ad.grad(lambda t: exact(t, t)))(0.7)
     assert second == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("sensitivity", ["forward", "adjoint"])
+def test_a_compiled_solution_is_that_of_each_call(sensitivity):
+    """The arguments of later calls lie in the same memory."""
+    pytest.importorskip("llvmlite")
+    times = np.array([0.0, 0.5, 1.0])
+
+    def solution(v):
+        found = plug.solve_ivp(
+            lambda t, y, k: -k * y,
+            (0.0, 1.0),
+            v[:2],
+            t_eval=times,
+            args=(v[2],),
+            sensitivity=sensitivity,
+            **TIGHT,
+        )
+        return found.y
+
+    value = ad.jit(solution, tier="optimised")
+    slope = ad.jit(ad.grad(lambda v: np.sum(solution(v))), tier="optimised")
+    for scale in (1.0, 0.5, 2.0, 0.5):
+        v = scale * np.array([0.3, -0.7, 1.2])
+        decayed = np.exp(-v[2] * times)
+        by_start, by_rate = np.sum(decayed), -np.sum(v[:2]) * np.sum(times * decayed)
+        np.testing.assert_allclose(value(v), np.outer(v[:2], decayed), atol=1e-8)
+        np.testing.assert_allclose(slope(v), [by_start, by_start, by_rate], atol=1e-7)
+        value(v)[...] = 0.0  # what the caller does with a result stays there
+        np.testing.assert_allclose(value(v), np.outer(v[:2], decayed), atol=1e-8)

@@ -457,3 +457,14 @@ def test_the_square_of_a_multiple_beside_0_needs_no_square_of_the_root(way):
         second = ad.jit(second)
         second(np.array([1.0, 2.0]))
     np.testing.assert_allclose(second(np.array([0.0, 1e160])), [0, 6e-180], rtol=1e-14)
+
+
+def test_a_root_that_a_batched_loop_returns_has_its_slope():
+    """Which elements are 0 differs between directions, the root between examples alone."""
+    xs = np.array([[1.3, 0.7, -0.4], [-0.6, 0.2, 1.1]])
+
+    def last(x):
+        return ad.scan(lambda c, _: (c, np.sqrt(np.sum(c**2))), x, None, 3, checkpoint=1)[1][2]
+
+    slopes = ad.vmap(ad.jacfwd(last))(xs)
+    np.testing.assert_allclose(slopes, xs / np.linalg.norm(xs, axis=1, keepdims=True), rtol=1e-14)

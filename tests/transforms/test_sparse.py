@@ -43,6 +43,13 @@ FUNCTIONS = {
     "all": lambda x: np.real(np.fft.fft(x)),
     "norms of rows": lambda x: np.linalg.norm(x.reshape(3, 2), axis=1),
     "einsum": lambda x: np.einsum("ij,ij->i", x.reshape(3, 2), x.reshape(3, 2)),
+    "checkpoint": ad.checkpoint(lambda x: x[1:] ** 2 * x[:-1]),
+    "checkpoint with a policy": ad.checkpoint(
+        lambda x: np.sin(x[1:]) * x[:-1], policy=ad.checkpoint_policies.dots_saveable
+    ),
+    "loop with snapshots": lambda x: ad.fori_loop(
+        0, 3, lambda i, y: np.sin(y) * X, x, checkpoint=1
+    ),
 }
 
 
@@ -65,6 +72,20 @@ def test_sparse_hessians_are_the_dense_ones(name):
     f = lambda x: np.sum(np.sin(FUNCTIONS[name](x)))
     dense = ad.hessian(f)(X)
     np.testing.assert_allclose(ad.sparse_hessian(f)(X).toarray(), dense, rtol=1e-13, atol=1e-13)
+
+
+def test_infinite_slopes_meet_no_zeros_of_other_inputs():
+    """Inputs of one colour are swept together; what does not depend on one stays without it."""
+    inf = np.inf
+    x = np.array([1.0, 2.0, 0.0, 1.0])
+    jacobian = [[0.5, 0, 0, 1], [0, 0, 2**0.5, 0], [0, 0, inf, 0], [1, 0, 0, 0.5]]
+    with np.errstate(divide="ignore"):
+        found = ad.sparse_jacobian(lambda x: np.sqrt(x) * x[::-1])(x)
+        np.testing.assert_allclose(found.toarray(), jacobian, rtol=1e-15)
+        found = ad.sparse_hessian(lambda x: np.sum(x[1:] ** 1.5 * x[:-1]))(x)
+    a, b = 1.5 * 2**0.5, 0.75 / 2**0.5
+    hessian = [[0, a, 0, 0], [a, b, 0, 0], [0, 0, inf, 1.5], [0, 0, 1.5, 0]]
+    np.testing.assert_allclose(found.toarray(), hessian, rtol=1e-15)
 
 
 def test_a_pattern_may_be_used_at_other_points():
@@ -124,6 +145,14 @@ def test_scipy_takes_them():
     jac = ad.sparse_jacobian(f)
     found = optimize.least_squares(f, np.full(n, 0.7), jac=jac, tr_solver="lsmr")
     np.testing.assert_allclose(found.x, 1.0, rtol=1e-6)
+
+
+def test_a_batch_of_sparse_matrices_is_refused():
+    f = ad.sparse_jacobian(lambda x: x[1:] * x[:-1])
+    with pytest.raises(ad.LostDerivativeError, match="toarray"):
+        ad.vmap(f)(np.ones((2, 3)))
+    dense = ad.vmap(lambda x: f(x).toarray())(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+    np.testing.assert_array_equal(dense, [[[2, 1, 0], [0, 3, 2]], [[5, 4, 0], [0, 6, 5]]])
 
 
 def test_complex_numbers_are_refused():

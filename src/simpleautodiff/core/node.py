@@ -165,6 +165,7 @@ class Recorder(Level):
 
     node_type: type[Node] = TapeNode
     shown = False  # whether users see each step: record only theirs
+    every_step = False  # whether a call that could be one step is recorded by its own steps
 
     def retain(self, x: Any) -> Any:
         """Return a constant, protected from changes while the graph is used."""

@@ -18,7 +18,6 @@ from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import Selection
 from simpleautodiff.transforms.checkpoint_policies import CheckpointPolicies, Policy, SavedCall
 from simpleautodiff.transforms.grad import push_inside
-from simpleautodiff.transforms.kinks import KinkTape
 from simpleautodiff.transforms.recorded_call import RecordedCall
 from simpleautodiff.values.functions import is_complex
 from simpleautodiff.values.pytree import flatten, map_leaves
@@ -67,8 +66,8 @@ def as_one_node(
         leaves, rebuild = flatten((args, kwargs))
         leaves = [take_current(leaf) for leaf in leaves]
         level = _find_highest_level(leaves)
-        if not isinstance(level, Recorder) or isinstance(level, KinkTape):
-            # plain numbers and forward mode retain nothing; a report of kinks needs every step
+        if not isinstance(level, Recorder) or level.every_step:
+            # plain numbers and forward mode retain nothing
             return f(*args, **kwargs)
         inputs = [i for i, leaf in enumerate(leaves) if _is_recorded_on(leaf, level)]
 

@@ -22,11 +22,13 @@ from simpleautodiff.values.other_arrays import Foreign
 
 
 class KinkTape(LocatedTape):
-    """A tape to look for kinks on; it also records the steps inside checkpointed calls.
+    """A tape to look for kinks on.
 
     A gradient computed inside depends on the choices of its own sweep, even if the step does not
     reach the result: `swept` are the steps that such sweeps pass.
     """
+
+    every_step = True
 
     def __init__(self) -> None:
         super().__init__()

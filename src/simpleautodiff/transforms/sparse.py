@@ -23,6 +23,7 @@ from simpleautodiff.core.linear import ZERO, Linear, filled
 from simpleautodiff.core.node import Node, TapeNode
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.rules.branches import masked
 from simpleautodiff.transforms.arguments import Argnums, name_of, select
 from simpleautodiff.transforms.grad import grad, name_after
 from simpleautodiff.transforms.recorded_call import RecordedCall
@@ -125,8 +126,10 @@ def sparse_hessian(f: F, argnums: int = 0, *, pattern: Any = None) -> F:
 
 def _record(f: F, argnums: Argnums, args: Any, kwargs: Any) -> tuple[RecordedCall, list[Any]]:
     """Run a function; return its recorded call and the leaves of its result."""
+    tape = engine.new_tape()
+    tape.every_step = True  # as each tells which numbers depend on which
     with engine.recording() as use, use:
-        recorded = RecordedCall(f, select(f, argnums, args, kwargs))
+        recorded = RecordedCall(f, select(f, argnums, args, kwargs), tape=tape)
     results = unwrap_results(recorded.result, recorded.tape, f)[1]
     if any([is_complex(to_plain(x)) for x in (*recorded.inputs, *results)]):
         raise ArgumentError(
@@ -262,19 +265,27 @@ def _neighbours(pattern: Any) -> list[Any]:
 
 def _push_colors(recorded: RecordedCall, results: Sequence[Any], colors: Any) -> Any:
     """Sweep forward once for each colour of the inputs; return a column for each."""
-    columns = []
-    for color in range(max(colors, default=-1) + 1):
-        tangents = recorded.push(_split(colors == color, recorded.inputs), list(results))
-        columns.append(_join(tangents))
-    return np.stack(columns, 1) if columns else np.zeros((0, 0))
+    return _sweep_colors(colors, recorded.inputs, lambda seeds: recorded.push(seeds, list(results)))
 
 
 def _pull_colors(recorded: RecordedCall, results: Sequence[Any], colors: Any) -> Any:
     """Sweep back once for each colour of the results; return a column for each."""
+    return _sweep_colors(
+        colors,
+        results,
+        lambda seeds: recorded.pull(list(zip(results, seeds, strict=True))),
+    )
+
+
+def _sweep_colors(colors: Any, of: Sequence[Any], sweep: F) -> Any:
+    """Sweep once for each colour of the numbers `of`; return a column for each.
+
+    The zeros of a seed are structural, which matters where a slope is infinite.
+    """
     columns = []
     for color in range(max(colors, default=-1) + 1):
-        seeds = zip(results, _split(colors == color, results), strict=True)
-        columns.append(_join(recorded.pull(list(seeds))))
+        seeds = _split(colors == color, of)
+        columns.append(_join(sweep([masked(seed, seed != 0) for seed in seeds])))
     return np.stack(columns, 1) if columns else np.zeros((0, 0))
 
 

@@ -112,10 +112,9 @@ class BatchLevel(OpaqueLevel):
         return [pad_rank(x, max(ranks)) if b else x for x, b in zip(values, which, strict=True)]
 
     def _spread(self, result: Any, args: tuple[Any, ...]) -> Any:
-        """Give the result of an elementwise primitive a batch axis, if it has none."""
-        rank = max([len(shape_of(arg)) for arg in args])
-        full = shape_of(result)
-        return result if len(full) > rank else broadcast_to(result, (self.size, *full))
+        """Give the result of an elementwise primitive the shape of all its arguments."""
+        full = (self.size, *np.broadcast_shapes(*map(shape_of, args)))
+        return result if shape_of(result) == full else broadcast_to(result, full)
 
     def elementwise(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """Apply an elementwise function without a derivative, such as a comparison."""

@@ -77,8 +77,12 @@ def _ignore_nan_in_extremum(name: str, extreme: Function, nothing: float) -> Fun
     of_rest = _ignore_nan(name, extreme, nothing)
 
     def reduce(a: Any, axis: Any = None, keepdims: Any = False, **kwargs: Any) -> Any:
-        empty = np.all(np.isnan(to_plain(a)), axis=axis, keepdims=keepdims)
-        return where_row(empty, np.nan, of_rest(a, axis, keepdims=keepdims, **kwargs))
+        if np.isnan(to_plain(kwargs.get("initial", 0.0))):
+            del kwargs["initial"]
+        found = of_rest(a, axis, keepdims=keepdims, **kwargs)
+        if "initial" in kwargs:  # then there is one
+            return found
+        return where_row(np.all(np.isnan(to_plain(a)), axis=axis, keepdims=keepdims), np.nan, found)
 
     reduce.__name__, reduce.__doc__ = name, f"Answer np.{name}."
     return reduce

@@ -61,6 +61,10 @@ class SparseNode:
             f"A @ x, spsolve(A, b), k * A, A + B, A.T or A.toarray(){cite_line()}"
         )
 
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse to be an array of objects."""
+        return self.__getattr__("an array")
+
     def __matmul__(self, x: Any) -> Any:
         if isinstance(x, SparseNode) or hasattr(x, "tocsr"):
             raise RuleError(

@@ -33,11 +33,21 @@ _KEYED = 2**14  # elements of arrays that are compared by their numbers
 
 
 def compute(line: Line, values: Any) -> Any:
-    """Compute one line with NumPy, given the values of the lines before."""
+    """Compute one line with NumPy, given the values of the lines before.
+
+    A function that is not the library's gets arrays of its own, and its result is copied: it may
+    keep both, as a cache does, and the memory of the values gets other numbers.
+    """
     args = with_values(line.args, values)
     if isinstance(line.what, Primitive):
-        return evaluate(line.what, args)
+        if TABLE.get(line.what.name) is line.what:
+            return evaluate(line.what, args)
+        return _copy_array(evaluate(line.what, tuple(map(_copy_array, args))))
     return line.what(*args, **with_values(line.kwargs, values))
+
+
+def _copy_array(x: Any) -> Any:
+    return x.copy() if isinstance(x, np.ndarray) else x
 
 
 def clean(recorded: RecordedProgram, precise: bool = False) -> RecordedProgram:

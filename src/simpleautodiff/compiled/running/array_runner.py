@@ -88,12 +88,17 @@ class ArrayRunner:
         return 0
 
     def _call(self, number: int, table: Any, block: Any, values: dict[int, Any]) -> None:
-        """Let NumPy compute a line, and put the result where machine code finds it."""
-        line = self.plan.lines[number]
+        """Let NumPy compute a line, and put the result where machine code finds it.
+
+        What shares memory with an argument is copied: that memory is used again, or the caller's.
+        """
+        line, given = self.plan.lines[number], _Values(self, block, values)
         with np.errstate(all="ignore"):
-            value = compute(line, _Values(self, block, values))
+            value = compute(line, given)
         if line.dtype is not None:
             value = np.asarray(value, line.dtype, order="C")
+            if any([np.may_share_memory(value, x) for x in given.taken]):
+                value = value.copy()
             table[self.memory.table[number]] = address(value)
         values[number] = value
 
@@ -131,9 +136,12 @@ class _Values:
 
     def __init__(self, of: ArrayRunner, block: Any, values: dict[int, Any]) -> None:
         self.of, self.block, self.values = of, block, values
+        self.taken: list[Any] = []  # those that were asked for
 
     def __getitem__(self, place: int) -> Any:
-        return self.of.value(place, self.block, self.values)
+        value = self.of.value(place, self.block, self.values)
+        self.taken.append(value)
+        return value
 
 
 def fit_input(value: Any, line: Line) -> Any:

@@ -49,7 +49,7 @@ class SourceTape(LocatedTape):
     `end` is the result of the function that is swept; `accent` is "dot" or "bar".
     """
 
-    shown = True
+    shown = every_step = True
     written = True  # as code: values are given by calls, see `arrays.given_values`
 
     def __init__(self) -> None:
@@ -153,6 +153,8 @@ class WatchedLevel(JetLevel):
 
 class WatchedTape(Tape):
     """A tape whose reverse sweep reports each change of an adjoint to a tape, one level down."""
+
+    every_step = True
 
     def __init__(self, below: SourceTape) -> None:
         super().__init__()

@@ -128,7 +128,10 @@ det_sign: Wrapping = row(
 
 def _is_singular(a: Any) -> Any:
     n = a.shape[-1]
-    return np.linalg.matrix_rank(a) < n if n else np.zeros(a.shape[:-2], bool)
+    if not n:
+        return np.zeros(a.shape[:-2], bool)
+    finite = np.all(np.isfinite(a), axis=(-2, -1))  # of others the derivative is nan, as the value
+    return finite & (np.linalg.matrix_rank(np.where(finite[..., None, None], a, 1.0)) < n)
 
 
 is_singular: Wrapping = row(
