@@ -485,6 +485,14 @@ def fall(t, y, k):
     return -k * y
 
 
+class Decay:
+    def __init__(self, rate):
+        self.rate = rate
+
+    def __call__(self, t, y):
+        return -self.rate * y
+
+
 REFUSED = [
     (lambda k: plug.solve_ivp(3, (0, 1), [1.0], args=(k,)), "a function is needed, got 3"),
     (lambda k: plug.solve_ivp(fall, (0, 1), 1.0, args=(k,)), r"y0 must have one dim.*pass \[y0\]"),
@@ -495,7 +503,7 @@ REFUSED = [
         r"shape \(2,\), but \(1,\) is needed: one derivative for each number of y0",
     ),
     (
-        lambda k: plug.solve_ivp(lambda t, y: -k * y, (0, 1), [1.0]),
+        lambda k: plug.solve_ivp(Decay(k), (0, 1), [1.0]),
         "would be lost; pass what it depends on as an argument",
     ),
     (

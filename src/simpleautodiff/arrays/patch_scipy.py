@@ -100,6 +100,7 @@ def _patch(prefix: str, module: Any) -> None:
             setattr(module, name, _wrap(found, f"scipy.{key}", implementation))
     if prefix == "sparse":
         patch_constructors(has_node)
+    PATCHED.update(patch_solvers(prefix, module))
 
 
 def _patch_numpy(numpy: Any) -> None:
@@ -134,8 +135,7 @@ def _patch_series(polynomial: Any) -> None:
 PENDING: dict[str, Function] = {  # by the name of a module not patched yet: what patches it
     "numpy": _patch_numpy,
     "numpy.polynomial": _patch_series,
-    "scipy.optimize": patch_solvers,
-    **{f"scipy.{name}": functools.partial(_patch, name) for name in MODULES},
+    **{f"scipy.{name}": functools.partial(_patch, name) for name in (*MODULES, "optimize")},
 }
 
 

@@ -24,7 +24,7 @@ from simpleautodiff.core.level import apply, to_plain
 from simpleautodiff.core.linear import Linear
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import DomainError
-from simpleautodiff.plug.inputs import scipy_module
+from simpleautodiff.plug.inputs import plain_solver, scipy_module
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.grad import jvp, linearize, vjp
@@ -36,7 +36,7 @@ Right = Callable[[Any, Any, Any], Any]
 
 def run(fun: Any, span: Any, y0: Any, **options: Any) -> Any:
     """Call SciPy's solve_ivp in plain numbers, and raise `DomainError` if it fails."""
-    return check_success(scipy_module("integrate").solve_ivp(fun, span, y0, **options), span)
+    return check_success(plain_solver("integrate", "solve_ivp")(fun, span, y0, **options), span)
 
 
 def check_success(found: Any, span: Any) -> Any:

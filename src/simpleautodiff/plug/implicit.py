@@ -14,13 +14,14 @@ import numpy as np
 
 from simpleautodiff.arrays.newton import newton_steps
 from simpleautodiff.errors import ArgumentError, DomainError
+from simpleautodiff.plug.closures import pass_held
 from simpleautodiff.plug.inputs import (
     F,
     check_shape,
     has_nodes,
+    plain_solver,
     plain_tree,
     require_plain,
-    scipy_module,
     solve_each,
     vector,
 )
@@ -56,20 +57,22 @@ def solve_root(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
     (np.float64(0.25), np.float64(-0.03125))
     """
     check_function(f)
+    (f,), held = pass_held(f)
+    parameters = (*parameters, *held)
     start = vector(plain_tree(x0))
     x = solve_each(functools.partial(_find_root, f, options), start, *plain_tree(parameters))
-    flat = _flatten_function(f, shape_of(start))
+    flat = flatten_function(f, shape_of(start))
     for _ in newton_steps(parameters):
-        x = x - _newton(flat, x, parameters)
+        x = x - newton_step(flat, x, parameters)
     return reshape_to(x, shape_of(start))
 
 
 def _find_root(f: F, options: dict[str, Any], start: Any, *parameters: Any) -> Any:
     """Return a root as a plain vector."""
     start = np.asarray(start, dtype=float)
-    flat = _flatten_function(f, start.shape)
+    flat = flatten_function(f, start.shape)
     of_x = lambda x: flat(x, *parameters)  # noqa: E731
-    found = scipy_module("optimize").root(
+    found = plain_solver("optimize", "root")(
         require_plain(of_x, _BEHIND),
         start.ravel(),
         **{"jac": jacobian(of_x), "tol": 1e-13, **options},
@@ -79,13 +82,13 @@ def _find_root(f: F, options: dict[str, Any], start: Any, *parameters: Any) -> A
     return found.x
 
 
-def _flatten_function(f: F, shape: tuple[int, ...]) -> F:
+def flatten_function(f: F, shape: tuple[int, ...]) -> F:
     """Return `f` as a function from vectors to vectors."""
     same = check_shape(f, shape, "as many equations as unknowns, in the shape of x0")
     return lambda x, *parameters: reshape(same(reshape_to(x, shape), *parameters), (-1,))
 
 
-def _newton(flat: F, x: Any, parameters: tuple[Any, ...]) -> Any:
+def newton_step(flat: F, x: Any, parameters: tuple[Any, ...]) -> Any:
     """Return the Newton step: how far x is from the root of the linearised equation."""
     try:
         return np.linalg.solve(jacobian(flat)(x, *parameters), flat(x, *parameters))
@@ -137,6 +140,8 @@ def solve_minimum(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
             "solve_minimum is without bounds and constraints; add a penalty, or write the "
             "conditions of the minimum as equations for solve_root"
         )
+    (f,), held = pass_held(f)
+    parameters = (*parameters, *held)
     start = vector(plain_tree(x0))
     x = solve_each(functools.partial(_find_minimum, f, options), start, *plain_tree(parameters))
     return solve_root(grad(f), x, *parameters) if has_nodes(parameters) else x

@@ -26,6 +26,12 @@ def scipy_module(name: str) -> Any:
     return importlib.import_module(f"scipy.{name}")
 
 
+def plain_solver(module: str, name: str) -> F:
+    """Return a solver of SciPy that takes plain numbers alone."""
+    solver = getattr(scipy_module(module), name)
+    return getattr(solver, "plain", solver)  # type: ignore[no-any-return]
+
+
 def has_nodes(tree: Any) -> bool:
     """Tell whether a node is among the leaves."""
     return any(isinstance(take_current(leaf), Traced) for leaf in flatten(tree)[0])

@@ -10,12 +10,14 @@ import numpy as np
 from simpleautodiff.arrays.registry import is_batch
 from simpleautodiff.core.level import Traced, apply, to_plain
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.plug.closures import pass_held
 from simpleautodiff.plug.flow import IMPLICIT, InitialValueProblem, check_success
 from simpleautodiff.plug.inputs import (
     F,
     as_tuple,
     check_shape,
     has_nodes,
+    plain_solver,
     plain_tree,
     require_plain,
     scipy_module,
@@ -52,9 +54,10 @@ def solve_ivp(
     """Call `scipy.integrate.solve_ivp`; the solution can be differentiated.
 
     The implicit methods (Radau, BDF, LSODA) are given the Jacobian of `fun`. If nodes are among
-    `y0`, `args` (also inside dicts and lists), `t_span` and `t_eval`, then `y` and `t` of the
-    result are nodes, and so are the times and states of events. Every order and both modes work;
-    with respect to times up to order four, of events up to order three.
+    `y0`, `args` (also inside dicts and lists), `t_span` and `t_eval`, or in the closures of the
+    functions, then `y` and `t` of the result are nodes, and so are the times and states of events.
+    Every order and both modes work; with respect to times up to order four, of events up to order
+    three.
 
     Parameters
     ----------
@@ -87,7 +90,10 @@ def solve_ivp(
     check_function(fun)
     if sensitivity not in ("auto", "forward", "adjoint"):
         raise ArgumentError(f"sensitivity is 'auto', 'forward' or 'adjoint'; got {sensitivity!r}")
-    start, args = vector(y0), as_tuple(args)
+    events = [events] if callable(events) else list(events or ())
+    (fun, jac, *events), held = pass_held(fun, options.get("jac"), *events)
+    options.update({"jac": jac} if jac is not None else {})
+    start, args = vector(y0), (*as_tuple(args), *held)
     if len(shape_of(start)) != 1:
         raise ArgumentError(
             f"y0 must have one dimension, but has the shape {shape_of(start)}; pass [y0] for one "
@@ -96,13 +102,12 @@ def solve_ivp(
     if not has_nodes((start, args, t_span, t_eval)):
         if not vectorized and not any(name in options for name in ("jac", *_DIFFERENCE_OPTIONS)):
             options.update(_jacobian(fun, method))
-        return scipy_module("integrate").solve_ivp(
-            require_plain(fun), t_span, y0, method, t_eval, dense_output, events, vectorized,
-            args or None, **options,
+        return plain_solver("integrate", "solve_ivp")(
+            require_plain(fun), t_span, y0, method, t_eval, dense_output, events or None,
+            vectorized, args or None, **options,
         )  # fmt: skip
     _refuse(vectorized=vectorized)
     options = {key: value for key, value in options.items() if key not in _DIFFERENCE_OPTIONS}
-    events = [events] if callable(events) else list(events or ())
     right = _flatten_function(fun, shape_of(start)[0])
 
     def solve_at(times: Any, events: list[F]) -> Any:

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.plug.inputs import F, as_tuple, require_plain, scipy_module, vector
+from simpleautodiff.plug.inputs import (
+    F,
+    as_tuple,
+    plain_solver,
+    require_plain,
+    scipy_module,
+    vector,
+)
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.arguments import check_function, name_of
 from simpleautodiff.transforms.grad import derivative, hvp, value_and_grad
@@ -168,7 +175,7 @@ def root(f: F, x0: Any, args: Any = (), method: str = "hybr", jac: Any = None, *
     if jac is None and method.lower() in ("hybr", "lm"):
         jac = _jacobian(f)
     x0 = np.asarray(x0, dtype=float)
-    return scipy_module("optimize").root(
+    return plain_solver("optimize", "root")(
         require_plain(f, _ADVICE_FOR.format("root")), x0, as_tuple(args), method, jac, **rest
     )
 
@@ -194,7 +201,7 @@ def root_scalar(f: F, args: Any = (), method: Any = None, **options: Any) -> Any
         options.setdefault("fprime2", derivative(f, 2))
     if options.get("x0") is not None:
         options["x0"] = float(options["x0"])
-    return scipy_module("optimize").root_scalar(
+    return plain_solver("optimize", "root_scalar")(
         require_plain(f, _ADVICE_FOR.format("root")), as_tuple(args), method, **options
     )
 

@@ -12,14 +12,15 @@ from simpleautodiff.core.level import Traced, apply, take_current, to_plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.plug.closures import pass_held
 from simpleautodiff.plug.inputs import (
     F,
     as_tuple,
     check_shape,
     has_nodes,
+    plain_solver,
     plain_tree,
     require_plain,
-    scipy_module,
     solve_each,
 )
 from simpleautodiff.rules.array.indexing import concatenate
@@ -31,10 +32,10 @@ from simpleautodiff.transforms.packing import PackedInputs, check_real, reshape_
 def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: Any) -> Any:
     """Call `scipy.integrate.quad`; the integral can be differentiated.
 
-    It is a function of both limits and of the nodes in `args`, to every order: the derivative in a
-    limit is the integrand there, and the derivative in a parameter is the integral of the
-    derivative, found by `quad` with the same options. The second result is SciPy's estimate of the
-    error of the integral itself.
+    It is a function of both limits and of the nodes in `args` and in the closure of f, to every
+    order: the derivative in a limit is the integrand there, and the derivative in a parameter is
+    the integral of the derivative, found by `quad` with the same options. The second result is
+    SciPy's estimate of the error of the integral itself.
 
     Examples
     --------
@@ -45,8 +46,10 @@ def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: 
     >>> bool(abs(ad.grad(area)(2.0) - -0.5 * np.sqrt(np.pi) * 2.0**-1.5) < 1e-10)
     True
     """
-    args, a, b = as_tuple(args), take_current(a), take_current(b)
-    compute = functools.partial(scipy_module("integrate").quad, full_output=full_output, **options)
+    (f,), held = pass_held(f)
+    args, a, b = (*as_tuple(args), *held), take_current(a), take_current(b)
+    solver = plain_solver("integrate", "quad")
+    compute = functools.partial(solver, full_output=full_output, **options)
     if not has_nodes((a, b, args)):
         return compute(require_plain(f) if callable(f) else f, a, b, args)
     if options.get("complex_func"):
@@ -114,7 +117,7 @@ def _integrate_plainly(
     """Integrate each element of f in plain numbers; all share the evaluations."""
     at = functools.cache(lambda x, _sign: np.asarray(f(x, z), dtype=float))
     integrals = [
-        scipy_module("integrate").quad(
+        plain_solver("integrate", "quad")(
             lambda x, i=i: float(at(x, math.copysign(1.0, x))[i]), a, b, **options
         )[0]
         for i in np.ndindex(shape)

@@ -1,8 +1,9 @@
-"""Errors for SciPy's solvers, which take plain numbers: what to call instead."""
+"""SciPy's solvers, which take plain numbers: what is called, or is to be called, instead."""
 
 from __future__ import annotations
 
 import functools
+import importlib
 from typing import Any
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, no_scipy_rule
@@ -33,7 +34,69 @@ INSTEAD.update(
 )
 
 
-def patch_solvers(optimize: Any) -> None:
+_ROOTS = ("bisect", "brenth", "brentq", "fixed_point", "fsolve", "ridder", "root", "root_scalar")
+_CARRIED = {  # solvers whose results are given derivatives: by what in simpleautodiff.plug
+    **{f"optimize.{name}": "scipy_calls.find_root" for name in (*_ROOTS, "toms748")},
+    "integrate.odeint": "scipy_calls.odeint",
+    "integrate.quad": "quadrature.quad",
+    "integrate.solve_ivp": "ode.solve_ivp",
+}
+
+
+def patch_solvers(prefix: str, module: Any) -> dict[int, Any]:
+    """Patch the solvers of a module of SciPy; return the new functions by the id of the old."""
+    patched = {}
+    for key, carrier in _CARRIED.items():
+        name = key.rpartition(".")[2]
+        if key.startswith(f"{prefix}.") and hasattr(module, name):
+            original = getattr(module, name)
+            patched[id(original)] = carried = _carry(original, carrier)
+            carried.__module__ = f"scipy.{prefix}"  # for pickle
+            setattr(module, name, carried)
+    if prefix == "optimize":
+        _watch_comparisons(module)
+    return patched
+
+
+def _carry(solver: Any, carrier: str) -> Any:
+    """Return a solver that is SciPy's own, unless that would lose a derivative.
+
+    What is called then is named, not imported: it is built on the arrays.
+    """
+    part, _, name = carrier.rpartition(".")
+    takes_solver = name == "find_root"
+
+    @functools.wraps(solver)
+    def call_solver(*args: Any, **kwargs: Any) -> Any:
+        first = args[:1]
+        if takes_solver and first and callable(args[0]):
+            first = (_refuse_nodes(args[0], f"optimize.{solver.__name__}"),)
+        if not any(isinstance(arg, Traced) for arg in (*args, *kwargs.values())):
+            try:
+                return solver(*first, *args[1:], **kwargs)
+            except LostDerivativeError:
+                pass
+        function = getattr(importlib.import_module(f"simpleautodiff.plug.{part}"), name)
+        return function(*[solver] * takes_solver, *args, **kwargs)
+
+    call_solver.plain = solver  # type: ignore[attr-defined]  # what simpleautodiff.plug calls
+    return call_solver
+
+
+def _refuse_nodes(function: Any, name: str) -> Any:
+    """Return a function that raises where it would give a node to compiled code, which prints."""
+
+    @functools.wraps(function)
+    def refusing(*args: Any) -> Any:
+        value = function(*args)
+        if isinstance(value[0] if isinstance(value, tuple) else value, Traced):
+            raise no_scipy_rule(name)
+        return value
+
+    return refusing
+
+
+def _watch_comparisons(optimize: Any) -> None:
     """Make solvers that only compare values reject nodes instead of returning a derivative of 0."""
     inner = getattr(optimize, "_optimize", None)  # where `golden` looks its function up by name
     for module, name, shown in (

@@ -1,0 +1,99 @@
+"""Functions that hold nodes, in their closure or as defaults, as functions of these nodes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from types import CellType, FunctionType
+from typing import Any
+
+from simpleautodiff.core.level import Traced, take_current
+from simpleautodiff.values.pytree import flatten
+
+Make = Callable[[Iterator[Any]], Any]
+
+
+def pass_held(*functions: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return functions that take the nodes they hold as one more argument, and that argument.
+
+    A solver calls its function with plain numbers; what the function holds has to be among its
+    arguments for that. If nothing is held, the functions are returned as they are, and no argument.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff.plug.closures import pass_held
+    >>> def area(side):
+    ...     (scaled,), (held,) = pass_held(lambda x: x * side)
+    ...     return scaled(2.0, held), scaled(2.0, [10.0])
+    >>> ad.grad(area, has_aux=True)(3.0)
+    (2.0, 20.0)
+    """
+    held: list[Any] = []
+    makes = [_split(function, held, set()) for function in functions]
+    if not held:
+        return functions, ()
+
+    def with_held(which: int) -> Any:
+        function = functions[which]
+        if not callable(function):
+            return function
+
+        def call(*args: Any) -> Any:
+            given = iter(args[-1])
+            return [make(given) for make in makes][which](*args[:-1])
+
+        return functools.update_wrapper(call, function)
+
+    return tuple(with_held(which) for which in range(len(functions))), (held,)
+
+
+def _split(part: Any, held: list[Any], seen: set[int]) -> Make:
+    """Append the nodes of a part to `held`; return what makes the part with others instead.
+
+    What holds no node stays the same object, so that it may be written to.
+    """
+    node = take_current(part)
+    if isinstance(node, Traced):
+        held.append(node)
+        return next
+    before, parts, assemble = len(held), *_parts(part)
+    if not parts or id(part) in seen:
+        return lambda given: part
+    makes = [_split(inner, held, seen | {id(part)}) for inner in parts]
+    if len(held) == before:
+        return lambda given: part
+    return lambda given: assemble([make(given) for make in makes])
+
+
+def _parts(part: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+    """Return what a function or a structure consists of, and what assembles it again."""
+    if isinstance(part, functools.partial):
+        return [part.func, part.args, part.keywords], lambda new: functools.partial(
+            new[0], *new[1], **new[2]
+        )
+    if isinstance(part, FunctionType):
+        cells = [cell for cell in part.__closure__ or () if cell != CellType()]
+        inner = [part.__defaults__, part.__kwdefaults__, *[cell.cell_contents for cell in cells]]
+        return inner, lambda new: _copy_function(part, new[0], new[1], cells, new[2:])
+    leaves, rebuild = flatten(part)
+    alone = len(leaves) == 1 and leaves[0] is part
+    return ([] if alone else leaves), lambda new: rebuild(iter(new))
+
+
+def _copy_function(
+    function: FunctionType, defaults: Any, named: Any, cells: list[CellType], contents: list[Any]
+) -> FunctionType:
+    """Return a function with other defaults, and with other contents of its cells."""
+    changed = {
+        id(cell): CellType(new)
+        for cell, new in zip(cells, contents, strict=True)
+        if cell.cell_contents is not new
+    }
+    closure = tuple(changed.get(id(cell), cell) for cell in function.__closure__ or ())
+    copy = FunctionType(
+        function.__code__, function.__globals__, function.__name__, defaults, closure
+    )
+    copy.__kwdefaults__ = named
+    copy.__dict__.update(function.__dict__)
+    return copy
