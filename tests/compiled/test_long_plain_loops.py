@@ -96,9 +96,40 @@ def step_of_another_function(x):
     return recur(x) + recur(x[::-1])
 
 
+def solve(lower, diagonal, right):
+    """Solve a bidiagonal system, backwards."""
+    y = np.zeros(len(right))
+    y[-1] = right[-1] / diagonal[-1]
+    for i in range(len(right) - 2, -1, -1):
+        pivot = diagonal[i] - 0.1 * lower[i]
+        y[i] = (right[i] - lower[i] * y[i + 1]) / pivot
+    return y
+
+
+def loop_of_a_called_function(x):
+    lower = 0.5 * x
+    lower[0] = 0.1
+    state = np.cos(x)
+    for _ in range(12):
+        state = solve(lower, 1.0 + x, state)
+    return np.sum(state**2)
+
+
+def loop_with_a_loop_in_a_loop(x):
+    total = x[0]
+    for i in range(8):
+        for j in range(7):
+            for k in range(9):
+                total = np.sin(total) + x[i] * x[j + k]
+            total = total * x[j]
+        total = total + 0.5 * np.cos(total)
+    return total
+
+
 LOOPED = [
     *(recur, count_backwards, take_pairs, number_items, go_over_constants, read_plain_arrays),
     *(keep_the_last_item, go_on_with_two_loops, loop_inside, step_of_another_function),
+    *(loop_of_a_called_function, loop_with_a_loop_in_a_loop),
 ]
 
 
@@ -200,6 +231,14 @@ def test_the_size_of_a_program_does_not_depend_on_the_number_of_steps():
         return int(str(compiled.explain()).split(" rows recorded")[0].split()[-1])
 
     assert count(100) == count(1000)
+
+
+def test_the_way_back_does_not_run_inner_loops_again():
+    compiled = ad.jit(ad.grad(loop_of_a_called_function))
+    for _ in range(3):
+        compiled(draw())
+    # one within the other, forward and back
+    assert "4 loops, recorded by one step each" in str(compiled.explain())
 
 
 def test_batches_and_derivatives_of_compiled_functions():

@@ -7,6 +7,7 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
+from simpleautodiff.compiled.rolled.layout import RolledLayout
 
 pytest.importorskip("llvmlite")
 
@@ -147,9 +148,29 @@ def write_beside_the_end(loop, x):
     return loop(0, len(x), step, x + 1.0)
 
 
+def read_one_twice(loop, x):
+    """An element that a step reads for two purposes, and so its adjoint is a sum."""
+
+    def step(t, y):
+        y[t] = y[t - 1] * np.cos(x[t]) + y[t - 2] / (1.0 + x[t] ** 2)
+        return y
+
+    return loop(2, len(x), step, x + 0.0)
+
+
+def read_neighbours(loop, x):
+    """Three elements side by side, of an array that stays, and of one that is written."""
+
+    def step(t, y):
+        y[t] = np.sin(x[t - 1] - 2.0 * x[t] + x[t + 1]) + 0.3 * y[t + 1] * y[t - 1] ** 2
+        return y
+
+    return loop(1, len(x) - 1, step, x + 0.0)
+
+
 PROGRAMS = [
     *(recur, recur_backwards, filter_forward, swap, solve_tridiagonal, accumulate, fill_table),
-    *(sum_parts, write_beside_the_end),
+    *(sum_parts, write_beside_the_end, read_one_twice, read_neighbours),
 ]
 
 
@@ -184,6 +205,22 @@ def test_memory_grows_with_the_steps_and_not_with_their_square(f):
     """No array is copied in a step, and none is kept for the way back."""
     short, long = [_find_memory(lambda x: np.sum(f(fori, x)), n) for n in (15, 150)]
     assert long <= 11 * short
+
+
+@pytest.mark.parametrize("f", [recur, swap, read_one_twice, read_neighbours])
+def test_steps_there_and_back_are_on_single_numbers(f, monkeypatch):
+    """No pass over an array is left in a loop, and so each loop is a function of its own."""
+    layouts = []
+
+    def lay_out(*args):
+        layouts.append(RolledLayout(*args))
+        return layouts[-1]
+
+    monkeypatch.setattr("simpleautodiff.compiled.tiers.RolledLayout", lay_out)
+    gradient = ad.jit(ad.grad(lambda x: np.sum(f(fori, x))), tier="optimised")
+    gradient(draw(30))
+    assert layouts[-1].has_loops
+    assert not layouts[-1].words_change
 
 
 def _find_memory(f, n):

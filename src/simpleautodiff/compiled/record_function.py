@@ -98,7 +98,7 @@ def _record_once(
 
     run_long = partial(run_long_loop, options=replace(options, tier=None))
     with (
-        recording_loops(estimates, options.precise, run_long) as loops,
+        recording_loops(estimates, options.precise, run_long, on_long) as loops,
         scoped(ON_DERIVATIVES, check if estimates.assumes else None),
     ):
         recorded, outputs, rebuild = run_on_symbols(f, described, options, estimates, on_long)

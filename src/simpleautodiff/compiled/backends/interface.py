@@ -172,10 +172,12 @@ class CompiledArray(Protocol):
 
 
 class CompiledRolled(Protocol):
-    """A program that repeats, as code: of its bodies, and of an entry from Python, if any."""
+    """A program that repeats, as code of its bodies."""
 
     code: Code
-    entry: Code | None
+
+    def make_entry(self, form: CallForm) -> Code | None:
+        """Compile an entry from Python into the bodies; None if lines are left to NumPy."""
 
     def __call__(self, block: int, words: int, start: int, stop: int) -> int:
         """Process some words on a block of memory; return 0, or 1 + the guard that failed."""
@@ -206,9 +208,7 @@ class Target(Protocol):
     ) -> CompiledArray:
         """Compile the tasks of an array program, with entries for Python if `entries` is true."""
 
-    def compile_rolled(
-        self, layout: RolledLayout, precise: bool, form: CallForm | None
-    ) -> CompiledRolled:
+    def compile_rolled(self, layout: RolledLayout, precise: bool) -> CompiledRolled:
         """Compile the bodies of a program that repeats."""
 
 

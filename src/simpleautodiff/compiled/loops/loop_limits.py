@@ -12,6 +12,7 @@ class LoopLimits:
     lines: int = 400  # lines of all steps of a short loop
     rows: int = 4000  # the same for one example of a batch, whose program has no loops
     long: int = 600  # lines of a recording in which loops of Python are looked for
+    inner: int = 200  # lines of a step in which further loops are looked for
     paths: int = 8  # paths through a loop of Python that are recorded step by step
     steps: int = 256  # steps that Python or NumPy takes, before machine code does
     shared: int = 2**28  # bytes of intermediate values that one loop keeps for another

@@ -20,26 +20,25 @@ def merge_loops(recorded: RecordedProgram) -> RecordedProgram:
     """Return a program without loops whose values another loop computes."""
     loops = [n for n, line in enumerate(recorded.lines) if isinstance(line.what, LoopFunction)]
     for first, second in combinations(loops, 2):
-        found = _find_results(recorded.lines, first, second)
-        if found is not None:
+        one, other = recorded.lines[first], recorded.lines[second]
+        found = find_results(one.what, one.args, other.what, other.args)
+        if found is not None and first not in _find_needed(recorded.lines, second):
             return merge_loops(_merge(recorded, first, second, found))
     return recorded
 
 
-def _find_results(lines: list[Line], first: int, second: int) -> list[int] | None:
-    """Return the lines of the second loop that are the results of the first.
+def find_results(
+    one: LoopFunction, given: tuple[Any, ...], other: LoopFunction, more: tuple[Any, ...]
+) -> list[int] | None:
+    """Return the lines of another loop that are the results of one; None if it lacks some.
 
-    None if it does not compute all that the first does, or cannot run in its place.
+    `given` and `more` are what the loops are called with; equal `Ref`s are equal values.
     """
-    one, other = lines[first].what, lines[second].what
-    given, more = lines[first].args, lines[second].args
     if one.carries > other.carries or _differ_in_kind(one, other):
         return None
     if one.exits and more[0] == ENDLESS:  # the first is stopped early only to make more room
         given = (ENDLESS, *given[1:])
     if not _are_same(given[: 2 + one.carries], more[: 2 + one.carries]):
-        return None
-    if first in _find_needed(lines, second):
         return None
     numbers: dict[Any, Ref] = {}
     own = number_lines(one.body, _key_inputs(one, given), numbers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import CodeType
@@ -37,6 +38,7 @@ from simpleautodiff.compiled.loops.written_variables import (
 from simpleautodiff.compiled.recording.symbols import not_recorded
 from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.errors import LostDerivativeError
+from simpleautodiff.transforms.arguments import call_explained
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
@@ -205,6 +207,7 @@ def _record(
         _check_structures(state, written)
         check_apart(state, written)
         carry = tuple([map_leaves(take_current, x) for x in state])
+        _finish_writes(step)
         with hiding([x for x, is_written in zip(state, written, strict=True) if is_written]):
             made = _record_branches(loops.runner, f, (GO_ON, *carry) if exits else carry, go)
     except LoopOfRowsError:
@@ -217,6 +220,13 @@ def _record(
     loops.note(step)
     number, *after = made if exits else (GO_ON, *made)
     return number, *_write_back(state, written, kept, after)
+
+
+def _finish_writes(step: F) -> None:
+    """Finish what was written to arrays that a step reads: it is recorded twice, and compared."""
+    for cell in getattr(step, "__wrapped__", step).__closure__ or ():
+        with suppress(ValueError):  # a variable that does not exist yet
+            map_leaves(take_current, cell.cell_contents)
 
 
 def _write_back(state: list[Any], written: list[bool], kept: list[bool], after: Any) -> list[Any]:
@@ -238,7 +248,7 @@ def _record_counted(
 
     def f(carry: Any, row: Any) -> Any:
         given = GivenVariables(carry)
-        _, *after = step(map_leaves(protect, row), *carry)
+        _, *after = call_explained(step, [map_leaves(protect, row), *carry], {})
         kept[:] = given.check(after, written, kept)
         check_apart(after, written)
         return tuple(after), None
@@ -249,6 +259,7 @@ def _record_counted(
         check_apart([*state, *others], [*written, *[False] * len(others)])
         changed = [x for x, is_written in zip(state, written, strict=True) if is_written]
         carry = tuple([map_leaves(take_current, x) for x in state])
+        _finish_writes(step)
         with hiding(changed):
             made = _record_rows(loops.runner, f, carry, rows, is_needed)
     except (LoopOfRowsError, LostDerivativeError):
@@ -286,12 +297,8 @@ def _record_rows(
 
 
 def _is_fast(recorded: RecordedLoop, count: int) -> bool:
-    """Tell whether a loop is as fast as its steps one after the other.
-
-    A loop within a step is computed again on the way back, so it is not.
-    """
-    function = recorded.function
-    return not function.has_loops and LOOPS.lines // count < function.steps <= LOOPS.lines
+    """Tell whether a loop is as fast as its steps one after the other."""
+    return LOOPS.lines // count < recorded.function.steps <= LOOPS.lines
 
 
 def _record_branches(runner: LoopRunner, f: F, carry: Any, go: Any) -> tuple[Any, ...] | None:

@@ -100,7 +100,7 @@ def _trace(
     step: LoopStep, numbers: list[Any], rebuild: tuple[Rebuild, Rebuild], settings: Any
 ) -> _Traced:
     """Run a step on symbols that have these numbers meanwhile."""
-    level = BodyLevel(settings.estimates, settings.precise)
+    level = BodyLevel(settings.estimates, settings.precise, settings.on_long)
     with level:
         inputs = [level.input(x) for x in numbers]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +26,7 @@ from simpleautodiff.compiled.loops.run_loop import (
 )
 from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbols import Symbol
+from simpleautodiff.compiled.recording.trace_program import Stack
 from simpleautodiff.core.level import Traced
 from simpleautodiff.transforms.snapshots import RECORDER, SteppedLoop
 from simpleautodiff.values.pytree import flatten, map_leaves
@@ -33,9 +34,17 @@ from simpleautodiff.values.scoped import scoped
 
 
 @contextmanager
-def recording_loops(estimates: Estimates, precise: bool, run_long: RunLoop) -> Iterator[PlainLoops]:
-    """Record loops by one step in this context; `run_long` runs long ones on numbers."""
-    runner = LoopRunner(estimates, precise, run_long)
+def recording_loops(
+    estimates: Estimates,
+    precise: bool,
+    run_long: RunLoop,
+    on_long: Callable[[Stack], None] | None = None,
+) -> Iterator[PlainLoops]:
+    """Record loops by one step in this context; `run_long` runs long ones on numbers.
+
+    `on_long` is told the running code of a long step.
+    """
+    runner = LoopRunner(estimates, precise, run_long, (LOOPS.inner, on_long) if on_long else None)
     loops = PlainLoops(runner)
     with scoped(RECORDER, lambda *loop: _record(runner, *loop)), scoped(RECORDING, loops):
         yield loops

@@ -65,12 +65,13 @@ class LoopsToRecord:
     def stop_in_loop(self, stack: Stack) -> None:
         """Raise `LongRecording` if the code that is running is in a loop that is not one of these.
 
-        It is the outermost loop of the outermost function that has one.
+        It is the outermost such loop of the outermost function that has one.
         """
         for code, line in reversed(stack):
             code = self._originals.get(code, code)
-            begin, long = find_outermost_loop(code, line), self._long.get(code, frozenset())
-            if begin is not None and (begin in long or begin in self._refused.get(code, ())):
+            long = self._long.get(code, frozenset())
+            begin = find_outermost_loop(code, line, long)
+            if begin is not None and begin in self._refused.get(code, ()):
                 return
             if begin is not None:
                 now = rewrite_loops(code, self._lines.get(code, ()), long | {begin})

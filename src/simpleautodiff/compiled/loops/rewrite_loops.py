@@ -60,16 +60,19 @@ def rewrite_loops(
     return Rewritten(made, rewriting.needed) if made is not None else None
 
 
-def find_outermost_loop(code: CodeType, line: int) -> int | None:
+def find_outermost_loop(code: CodeType, line: int, known: Iterable[int] = ()) -> int | None:
     """Return the line where the outermost `for` around a line begins that can be rewritten.
 
-    A loop that is left by `break`, `return` or `raise` takes a number of steps that is not known.
+    Those that begin at `known` lines are passed over: the next one is in them. A loop that is left
+    by `break`, `return` or `raise` takes a number of steps that is not known.
     """
     source = _Source.find(code)
     if source is None:
         return None
     for loop in walk_body(source.function):
-        if isinstance(loop, ast.For) and loop.lineno <= line <= (loop.body[-1].end_lineno or 0):
+        if not isinstance(loop, ast.For) or loop.lineno in known:
+            continue
+        if loop.lineno <= line <= (loop.body[-1].end_lineno or 0):
             rewriting = _LoopRewriter(source.function, frozenset(), frozenset([loop.lineno]))
             if not any(isinstance(node, _LEAVING) for node in walk_scope(loop)):
                 return loop.lineno if rewriting.can_rewrite(loop) else None

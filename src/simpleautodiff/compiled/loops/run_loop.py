@@ -32,7 +32,7 @@ from simpleautodiff.compiled.loops.record_loop import LoopStep, record_step, run
 from simpleautodiff.compiled.loops.reverse_loop import ReverseSweep
 from simpleautodiff.compiled.recording.body_level import find_example, is_smooth
 from simpleautodiff.compiled.recording.estimates import Estimates
-from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
+from simpleautodiff.compiled.recording.symbol_level import OnLong, SymbolLevel
 from simpleautodiff.compiled.recording.symbols import NotRecordedError, not_recorded
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import Level, Traced
@@ -80,9 +80,12 @@ class Operands(NamedTuple):
 class LoopRunner:
     """Runs loops while a function is recorded."""
 
-    def __init__(self, estimates: Estimates, precise: bool, run_long: RunLoop) -> None:
+    def __init__(
+        self, estimates: Estimates, precise: bool, run_long: RunLoop, on_long: OnLong | None = None
+    ) -> None:
         self.estimates, self.precise = estimates, precise
         self.run_long = run_long  # runs a loop of many steps on numbers
+        self.on_long = on_long  # after how many lines of a step to call a function with its code
         self.refusals: list[str] = []  # why loops were not recorded by one step
 
     def refuse(self, error: Exception) -> None:

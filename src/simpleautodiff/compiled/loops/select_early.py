@@ -67,7 +67,8 @@ class _Selecting:
         if line.what is None:
             return self._append(line)
         if _is_elementwise(line):
-            return self._simplify(line.renumbered(self.of))
+            new = line.renumbered(self.of)
+            return self._add(new) if new.what is TABLE["add"] else self._simplify(new)
         new = line.renumbered({place: self._as_line(self.of[place]) for place in line.needs()})
         if new.what is TABLE["getitem"]:
             array, index = new.args
@@ -124,6 +125,51 @@ class _Selecting:
             if type(other) is Ref and self.lines[other].what is TABLE["scatter"]:
                 return term, self.lines[other].args[1]
         return args[0], None
+
+    # Sums of elements that are spread over a shape. -----------------------------------------------
+
+    def _add(self, line: Line) -> Any:
+        """Return a sum such that elements spread over its shape can be added in place.
+
+        Two terms with one index are one, and `a + (b + c)` is computed as `(a + b) + c`.
+        """
+        terms = [self._find_terms(x, line) for x in line.args]
+        if all(terms):
+            joined = self._join(terms[0][0], terms[1][0]) if [*map(len, terms)] == [1, 1] else None
+            return self._simplify(line) if joined is None else joined
+        for array, several in zip(line.args, terms[::-1], strict=True):
+            for term in several[:-1]:
+                array = self._append(line._replace(args=(array, term)))
+            if several:
+                line = line._replace(args=(array, several[-1]))
+        return self._simplify(line)
+
+    def _find_terms(self, x: Any, like: Line) -> list[Ref]:
+        """Return the terms of a sum of a few elements each; none if there is another one."""
+        line = self.lines[x] if type(x) is Ref else like
+        if line is like or (line.shape, line.dtype) != (like.shape, like.dtype):
+            return []
+        if line.what is TABLE["scatter"]:
+            size = SMALL_PART * np.prod(self._shape(line.args[0]))
+            return [x] if size <= np.prod(line.shape) else []
+        parts = [self._find_terms(arg, like) for arg in line.args] if line.name == "add" else [[]]
+        return [term for part in parts for term in part] if all(parts) else []
+
+    def _join(self, one: Ref, other: Ref) -> Ref | None:
+        """Return the sum of elements that are spread in the same way; None if they are not."""
+        (value, index, *_), (more, written, *_) = [self.lines[x].args for x in (one, other)]
+        shape = self.lines[one].shape
+        parts, others = [self._find_parts(x, shape) for x in (index, written)]
+        if parts is None or others is None or not self._compare(parts, others, shape):
+            return None
+        if type(value) is not Ref or type(more) is not Ref:
+            return None
+        made = self.lines[value]
+        if (made.shape, made.dtype) != (self._shape(more), self.lines[more].dtype):
+            return None
+        total = self._append(Line(TABLE["add"], (value, more), {}, made.shape, made.dtype))
+        new = self.lines[one]
+        return self._append(new._replace(args=(total, *new.args[1:])))
 
     # Elements. ------------------------------------------------------------------------------------
 

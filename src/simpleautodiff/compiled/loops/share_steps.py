@@ -23,6 +23,7 @@ from simpleautodiff.compiled.loops.merge_loops import merge_loops
 from simpleautodiff.compiled.loops.number_lines import number_lines
 from simpleautodiff.compiled.loops.record_loop import find_needed_inputs, keep_inputs
 from simpleautodiff.compiled.loops.select_early import select_early
+from simpleautodiff.compiled.loops.share_inner_loops import share_inner_loop
 from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref, with_values
 from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
@@ -41,6 +42,7 @@ _CHEAP = (
     *("astype", "real", "imag", "conj", "stop_gradient", "equal", "not_equal"),
 )
 _MOVING = ("set_item", "scatter", "roll", "concatenate", "sum_to")
+COSTLY = 24  # an operation that is not among these, in a loop
 COMPUTING = dict.fromkeys(_CHEAP, 1) | dict.fromkeys(_MOVING, 12)
 
 
@@ -120,12 +122,12 @@ def _share(lines: list[Line], earlier: _Loop, later: _Loop) -> None:
     """Let the later loop read what the earlier one computes in the same step, if it is costly."""
     if not _take_same_steps(lines, earlier, later):
         return
-    numbers: dict[Any, Ref] = {}
-    known = number_lines(earlier.function.body, _key_inputs(earlier, earlier, {}, lines), numbers)
+    known, found = _number_steps(lines, earlier, later)
+    while both := share_inner_loop(earlier.function.body, known, later.function.body, found):
+        earlier.function = replace(earlier.function, body=both[0])
+        later.function = replace(later.function, body=both[1])
+        known, found = _number_steps(lines, earlier, later)
     places = {number: place for place, number in enumerate(known)}
-    found = number_lines(
-        later.function.body, _key_inputs(later, earlier, dict(enumerate(known)), lines), numbers
-    )
     body = later.function.body
     shared = {place for place, number in enumerate(found) if number in places}
     operands = enumerate(later.operands[2:])
@@ -142,6 +144,14 @@ def _share(lines: list[Line], earlier: _Loop, later: _Loop) -> None:
         later.read({place: earlier.add_result(places[found[place]]) for place in added})
 
 
+def _number_steps(lines: list[Line], earlier: _Loop, later: _Loop) -> tuple[list[Ref], list[Ref]]:
+    """Return a number for each line of a step of both loops; equal ones have the same."""
+    numbers: dict[Any, Ref] = {}
+    known = number_lines(earlier.function.body, _key_inputs(earlier, earlier, {}, lines), numbers)
+    keys = _key_inputs(later, earlier, dict(enumerate(known)), lines)
+    return known, number_lines(later.function.body, keys, numbers)
+
+
 def _price(line: Line, rows: int, is_row: bool, shared: set[int]) -> Price:
     """Return what it costs to keep a line of every step, and to compute it again.
 
@@ -152,7 +162,10 @@ def _price(line: Line, rows: int, is_row: bool, shared: set[int]) -> Price:
     if is_row:
         return Price(keeping * size // 2, NEVER, ())
     needs = [int(place) for place in line.needs() if place in shared]
-    if line.dtype is None or line.dtype.kind not in "fc":
+    if isinstance(line.what, LoopFunction):
+        return Price(NEVER, _price_loop(line.what), needs)
+    of_loop = line.what is operator.getitem
+    if line.dtype is None or (line.dtype.kind not in "fc" and not of_loop):
         return Price(NEVER, size, needs)
     exponent = line.args[1] if line.name == "power" else None
     again = COMPUTING.get(line.name)
@@ -162,6 +175,17 @@ def _price(line: Line, rows: int, is_row: bool, shared: set[int]) -> Price:
         again = keeping
     keeping += COPYING_VIEW if line.name in _VIEWS else 0
     return Price(keeping * size, NEVER if again is None else again * size, needs)
+
+
+def _price_loop(function: LoopFunction) -> int:
+    """Return what it costs to run a loop again."""
+    step = 0
+    for line in function.body.lines[function.body.inputs :]:
+        if isinstance(line.what, LoopFunction):
+            step += _price_loop(line.what)
+        elif line.dtype is not None:
+            step += COMPUTING.get(line.name, COSTLY) * math.prod(line.shape)
+    return function.rows * step
 
 
 def _take_same_steps(lines: list[Line], earlier: _Loop, later: _Loop) -> bool:
@@ -218,6 +242,8 @@ def _rebuild(recorded: RecordedProgram, loops: dict[int, _Loop]) -> RecordedProg
         of[number] = Ref(len(lines))
         if number in loops:
             function, operands = loops[number].function, loops[number].operands
+            body = _drop_unread(without_dead(function.body))  # of inner loops that are shared
+            function = replace(function, body=body)
             args = [of[x] if isinstance(x, _Added) else with_values(x, of) for x in operands]
             lines.append(line._replace(what=function, args=tuple(args)))
             for added in sorted([x for x in read if x.loop == number], key=lambda x: x.index):

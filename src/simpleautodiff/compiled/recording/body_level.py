@@ -13,7 +13,7 @@ import numpy as np
 
 from simpleautodiff.arrays.batch.batch_level import Batch
 from simpleautodiff.compiled.recording.estimates import Estimates
-from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
+from simpleautodiff.compiled.recording.symbol_level import OnLong, SymbolLevel
 from simpleautodiff.compiled.recording.symbols import Symbol, not_recorded
 from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.core.primitive import Primitive
@@ -31,8 +31,8 @@ class BodyLevel(SymbolLevel):
     selects = True  # `cond` computes both branches, as the next step may take the other
     decides = False  # the next step may have to decide otherwise
 
-    def __init__(self, estimates: Estimates, precise: bool) -> None:
-        super().__init__(precise=precise, estimates=estimates)
+    def __init__(self, estimates: Estimates, precise: bool, on_long: OnLong | None = None) -> None:
+        super().__init__(precise=precise, estimates=estimates, on_long=on_long)
         self._path: list[bool] | None = None  # the decisions of this path, if any
         self._decisions: dict[Any, Any] = {}  # the conditions on this path
 

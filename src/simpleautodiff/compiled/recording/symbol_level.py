@@ -43,6 +43,7 @@ from simpleautodiff.rules.restating import find_value_alone
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import map_leaves
 
+OnLong = tuple[int, Callable[[Stack], None]]  # after how many lines to tell the running code
 _NO_NAMES: dict[str, Any] = {}  # keyword arguments: most steps have none
 _new_line: Any = tuple.__new__  # takes half the time of the named tuple's own
 
@@ -61,7 +62,7 @@ class SymbolLevel(OpaqueLevel):
         tier: str | None = None,
         record_batched: Callable[..., Any] | None = None,
         estimates: Estimates | None = None,
-        on_long: tuple[int, Callable[[Stack], None]] | None = None,
+        on_long: OnLong | None = None,
     ) -> None:
         super().__init__()
         self.estimates = estimates or Estimates()

@@ -11,7 +11,7 @@ import numpy as np
 
 from simpleautodiff.compiled.array.run_numpy import Replay
 from simpleautodiff.compiled.array.simplify import compute
-from simpleautodiff.compiled.backends.interface import CallForm, CompiledRolled
+from simpleautodiff.compiled.backends.interface import CompiledRolled
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.native.background import attempt, later
 from simpleautodiff.compiled.native.compile import Code
@@ -58,13 +58,17 @@ class TieredRolledProgram(EnteredProgram):
 
     def compile(self) -> None:
         """Compile its bodies; without an entry, they serve loops of any number of rows."""
-        self._compile(None if self.rolled.rows and self.fixed is None else self.form)
-
-    def _compile(self, form: CallForm | None) -> None:
-        self._compiled = TARGET.compile_rolled(self.layout, self.precise, form)
+        self._compiled = TARGET.compile_rolled(self.layout, self.precise)
         self.tier = "optimised"
-        if self._compiled.entry and form:
-            self.enter(self._compiled.entry, form.known)
+        if not self.rolled.rows or self.fixed is not None:
+            self._compile_entry()
+
+    def _compile_entry(self) -> None:
+        """Let Python call the bodies directly, if they are compiled and nothing is NumPy's."""
+        if self._compiled is not None and self.form is not None:
+            entry = self._compiled.make_entry(self.form)
+            if entry is not None:
+                self.enter(entry, self.form.known)
 
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
         """Run the program on the best tier so far."""
@@ -74,7 +78,7 @@ class TieredRolledProgram(EnteredProgram):
             (attempt if at_once else later)(self.compile, self.fail)
         self.calls += 1
         if self.calls == CALLS_TO_ENTER and self.entry is None and self.fixed is None:
-            later(lambda: self._compile(self.form), self.fail)
+            later(self._compile_entry, self.fail)
         if self._compiled is None:
             return self._run_numpy(inputs)
         try:

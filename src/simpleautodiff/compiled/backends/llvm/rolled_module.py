@@ -29,15 +29,18 @@ class NativeRolled:
     that failed, or the status of a LAPACK call that failed.
     """
 
-    def __init__(
-        self, layout: RolledLayout, precise: bool, form: CallForm | None, lanes: int
-    ) -> None:
+    def __init__(self, layout: RolledLayout, precise: bool, lanes: int) -> None:
+        self._layout, self._lanes = layout, lanes
         ir = rolled_module(layout, precise, lanes)
         self.code = engine.build(ir, level=1, names=[RUN], key=ir)
-        has_entry = form is not None and can_enter(layout)
-        self.entry = build_entry(layout, form, lanes, self.code) if has_entry and form else None
         kinds = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
         self._run = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(self.code.address(RUN))
+
+    def make_entry(self, form: CallForm) -> engine.Code | None:
+        """Compile an entry from Python into the bodies; None if lines are left to NumPy."""
+        if not can_enter(self._layout):
+            return None
+        return build_entry(self._layout, form, self._lanes, self.code)
 
     def __call__(self, block: int, words: int, start: int, stop: int) -> int:
         """Process some words on a block; both are given by their addresses."""

@@ -73,11 +73,9 @@ class LLVMTarget:
         """Compile loops, and calls of BLAS and LAPACK."""
         return NativeArray(work, memory, precise, form, entries, lanes())
 
-    def compile_rolled(
-        self, layout: RolledLayout, precise: bool, form: CallForm | None
-    ) -> NativeRolled:
+    def compile_rolled(self, layout: RolledLayout, precise: bool) -> NativeRolled:
         """Compile bodies, and the function that calls them."""
-        return NativeRolled(layout, precise, form, lanes())
+        return NativeRolled(layout, precise, lanes())
 
 
 def _batch_module(batch: BatchCall, width: int) -> str:
