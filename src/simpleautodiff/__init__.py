@@ -247,6 +247,7 @@ if typing.TYPE_CHECKING:
     from simpleautodiff.values.interval import Interval as Interval
 
 from simpleautodiff.core.engine import engine as _engine
+from simpleautodiff.values.solvers import Solvers as _Solvers
 
 __version__ = "0.1.0"
 __path__.append(os.path.join(__path__[0], "autograd"))  # simpleautodiff.numpy, .extend, ...
@@ -271,6 +272,14 @@ def _install_engine(primitive: typing.Any) -> typing.Any:
     return _engine.wrap and _engine.wrap(primitive)
 
 
+def _find_solver(name: str) -> typing.Any:
+    """Return a function that carries derivatives through a solver of SciPy; arrays call it."""
+    from simpleautodiff.plug import scipy_calls
+
+    return getattr(scipy_calls, name)
+
+
+_Solvers.find = staticmethod(_find_solver)
 _chosen = os.environ.get("SIMPLEAUTODIFF_ENGINE", "fast")
 if _chosen not in ("fast", "plain"):
     raise ImportError(f"SIMPLEAUTODIFF_ENGINE is 'fast' or 'plain', not {_chosen!r}")

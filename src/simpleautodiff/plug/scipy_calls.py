@@ -15,6 +15,8 @@ from simpleautodiff.plug import ode
 from simpleautodiff.plug.closures import pass_held
 from simpleautodiff.plug.implicit import flatten_function, newton_step
 from simpleautodiff.plug.inputs import F, as_tuple, plain_tree, scipy_module, solve_each
+from simpleautodiff.plug.ode import solve_ivp as solve_ivp
+from simpleautodiff.plug.quadrature import quad as quad
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.packing import reshape_to
 

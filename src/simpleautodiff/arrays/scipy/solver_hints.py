@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from typing import Any
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, no_scipy_rule
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import LostDerivativeError
 from simpleautodiff.values.pytree import flatten
+from simpleautodiff.values.solvers import Solvers
 
 _ARGUMENT = "(f, x0, p), where f(x, p) takes what is differentiated as an argument"
 _PLUG = {
@@ -35,11 +35,11 @@ INSTEAD.update(
 
 
 _ROOTS = ("bisect", "brenth", "brentq", "fixed_point", "fsolve", "ridder", "root", "root_scalar")
-_CARRIED = {  # solvers whose results are given derivatives: by what in simpleautodiff.plug
-    **{f"optimize.{name}": "scipy_calls.find_root" for name in (*_ROOTS, "toms748")},
-    "integrate.odeint": "scipy_calls.odeint",
-    "integrate.quad": "quadrature.quad",
-    "integrate.solve_ivp": "ode.solve_ivp",
+_CARRIED = {  # solvers whose results are given derivatives, and by which function
+    **{f"optimize.{name}": "find_root" for name in (*_ROOTS, "toms748")},
+    "integrate.odeint": "odeint",
+    "integrate.quad": "quad",
+    "integrate.solve_ivp": "solve_ivp",
 }
 
 
@@ -59,12 +59,8 @@ def patch_solvers(prefix: str, module: Any) -> dict[int, Any]:
 
 
 def _carry(solver: Any, carrier: str) -> Any:
-    """Return a solver that is SciPy's own, unless that would lose a derivative.
-
-    What is called then is named, not imported: it is built on the arrays.
-    """
-    part, _, name = carrier.rpartition(".")
-    takes_solver = name == "find_root"
+    """Return a solver that is SciPy's own, unless that would lose a derivative."""
+    takes_solver = carrier == "find_root"
 
     @functools.wraps(solver)
     def call_solver(*args: Any, **kwargs: Any) -> Any:
@@ -76,8 +72,7 @@ def _carry(solver: Any, carrier: str) -> Any:
                 return solver(*first, *args[1:], **kwargs)
             except LostDerivativeError:
                 pass
-        function = getattr(importlib.import_module(f"simpleautodiff.plug.{part}"), name)
-        return function(*[solver] * takes_solver, *args, **kwargs)
+        return Solvers.find(carrier)(*[solver] * takes_solver, *args, **kwargs)
 
     call_solver.plain = solver  # type: ignore[attr-defined]  # what simpleautodiff.plug calls
     return call_solver
