@@ -101,7 +101,7 @@ def write(line):
             continue
 """
 ABILITIES = (
-    b'{"imported": true}\\n{"abilities": {"shape": "node", "modes": [], "broken": {}, '
+    b'{"imported": true}\n{"abilities": {"shape": "node", "modes": [], "broken": {}, '
     b'"operations": ["add", "mul"], "numbers": 0, "constants": 1, "whole_graph": 1}}'
 )
 
