@@ -55,6 +55,19 @@ def test_cells_share_their_names_and_their_source(tmp_path):
     assert page.failures == []
 
 
+def test_lines_of_examples_are_named_without_a_file(tmp_path):
+    page = Page(tmp_path / "page.md")
+    text = (
+        "```python\n>>> import simpleautodiff as ad\n>>> def f(x):\n...     return x * x\n\n```\n\n"
+        "```{show}\nad.memory(f, 2.0)\n```\n"
+    )
+    (shown,) = page.run(text)
+    assert "doctest" in str(shown)
+    written = render.render(shown, tmp_path, "page")
+    assert "doctest" not in written
+    assert "line 2: return x * x" in written
+
+
 def test_dead_links_are_found(tmp_path):
     (tmp_path / "a.html").write_text(
         '<h1 id="here">A</h1><a href="#here">1</a><a href="b.html#there">2</a>'

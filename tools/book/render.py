@@ -11,6 +11,7 @@ from typing import Any
 from simpleautodiff.learn.exercises import Exercise
 
 NIGHT = re.compile(r"@media ?\(prefers-color-scheme: ?dark\) ?\{((?:[^{}]*\{[^{}]*\})*)\s*\}")
+EXAMPLE = re.compile(r"(?:&lt;|<)doctest [^&<>]*(?:&gt;|>):(\d+)")
 SHEETS = (  # what is written for an exercise: its name, its format, whether it has the answers
     ("Fill in", "html", False),
     ("Answers", "html", True),
@@ -32,8 +33,19 @@ def render(value: Any, folder: Path, prefix: str) -> str:
     for kind in ("text/html", "image/svg+xml"):
         if kind in shown:
             frames = " frames" if shown[kind].count("<svg") > 1 else ""
-            return f'<div class="shown{frames}">{follow_theme(shown[kind])}</div>'
-    return f'<div class="shown"><pre>{html.escape(str(value))}</pre></div>'
+            return f'<div class="shown{frames}">{name_lines(follow_theme(shown[kind]))}</div>'
+    return f'<div class="shown"><pre>{name_lines(html.escape(str(value)))}</pre></div>'
+
+
+def name_lines(text: str) -> str:
+    """Write lines of examples without the file that they are not in.
+
+    Examples
+    --------
+    >>> name_lines("&lt;doctest values-3[1]&gt;:2: s = x + 1")
+    'line 2: s = x + 1'
+    """
+    return EXAMPLE.sub(r"line \1", text)
 
 
 def follow_theme(text: str) -> str:

@@ -82,7 +82,10 @@ class Memory:
 
     def __str__(self) -> str:
         ordered = sorted(self.lines, key=lambda line: -line.bytes)
-        rows = [f"{line.bytes:>13,} bytes  {line.steps:>6,} steps  {line.line}" for line in ordered]
+        rows = [
+            f"{line.bytes:>13,} bytes  {line.steps:>6,} step{' s'[line.steps != 1]}  {line.line}"
+            for line in ordered
+        ]
         return "\n".join([f"{self.title}: {self.total:,} bytes", *rows])
 
 

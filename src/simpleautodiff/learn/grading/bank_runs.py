@@ -13,7 +13,7 @@ from simpleautodiff.learn.grading.model import predict
 from simpleautodiff.learn.grading.processes import Runner
 from simpleautodiff.learn.graphs import EASY, Graph, random_graph
 
-MOST_TIMEOUTS = 3
+MOST_DEATHS = 3
 SMOOTH = ("sin", "cos", "tanh", "exp", "log")  # functions that can stand for one another
 
 
@@ -31,7 +31,7 @@ def run_bank(
     runs: list[CaseRun] = []
     for case in progress(cases) if progress else cases:
         runs.extend(run_on(runner, case, depth))
-        if sum("timeout" in run.result for run in runs) >= MOST_TIMEOUTS:
+        if sum(not {"timeout", "died"}.isdisjoint(run.result) for run in runs) >= MOST_DEATHS:
             break
     memory: dict[str, Any] = {}
     if task in ("", "failures") and runner.abilities["shape"] in ("node", "value"):

@@ -9,16 +9,17 @@ import selectors
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Protocol
 
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading import learner_process
-from simpleautodiff.learn.grading.engine_shapes import find_engine
+from simpleautodiff.learn.grading.engine_shapes import SHAPES, find_engine
 from simpleautodiff.learn.grading.learner_engine import NoEngine
 from simpleautodiff.learn.grading.running import run_case
 
-MOST_TEXT = 64 * 2**20
+MOST_TEXT = 2**22
 LONGER = 3  # may the import take, of NumPy too, on a busy machine
 Names = dict[str, str]
 
@@ -79,7 +80,7 @@ class ProcessRunner:
         begun, doing = self._read(LONGER * self.seconds), "it was imported"
         if "imported" in begun:
             begun, doing = self._read(), "its operations were tried for the first time"
-        if "abilities" not in begun:
+        if not is_ability(begun.get("abilities")):
             self.close()
             ended = "did not come back" if "timeout" in begun else "ended"
             reason = begun.get("refused") or f"it {ended} while {doing}"
@@ -94,6 +95,8 @@ class ProcessRunner:
         writer = threading.Thread(target=self._write, args=(question,), daemon=True)
         writer.start()
         result = self._read()
+        if not is_result(result, case.get("script", ())):  # somebody else has written it
+            result = {"died": True}
         if "timeout" in result or "died" in result:
             self.close()
             self._start()
@@ -113,17 +116,19 @@ class ProcessRunner:
         stream = self.process.stdout.fileno()
         with selectors.DefaultSelector() as selector:
             selector.register(stream, selectors.EVENT_READ)
-            while b"\n" not in self.text:
+            whole = b"\n" in self.text
+            while not whole:
                 if not selector.select(seconds or self.seconds):
                     return {"timeout": True}
                 chunk = os.read(stream, 2**20)
                 self.text += chunk
+                whole = b"\n" in chunk
                 if not chunk or len(self.text) > MOST_TEXT:
                     return {"died": True}
         line, _, self.text = self.text.partition(b"\n")
         try:
             result = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {"died": True}
         return result if isinstance(result, dict) else {"died": True}
 
@@ -137,6 +142,37 @@ class ProcessRunner:
             except BrokenPipeError:
                 continue
         self.process.wait()
+
+
+def is_result(result: dict[str, Any], script: Sequence[Sequence[str]]) -> bool:
+    """Tell whether a result has the form of one: numbers for each sweep that was asked for."""
+    if "sweeps" not in result:
+        words = all(
+            isinstance(result.get(name, ""), str) for name in ("error", "message", "shared")
+        )
+        return words and isinstance(result.get("living", 0), int)
+    sweeps, asked = result["sweeps"], [a for a, *_ in script if a in ("forward", "reverse")]
+    found = [result.get("values"), *sweeps] if isinstance(sweeps, list) else []
+    return len(found) == len(asked) + 1 and all(map(_holds_numbers, found))
+
+
+def _holds_numbers(found: Any) -> bool:
+    return isinstance(found, dict) and all(
+        x is None or type(x) is float or (type(x) is int and abs(x) < 2**63) for x in found.values()
+    )
+
+
+def is_ability(found: Any) -> bool:
+    """Tell whether what is said of an engine has the form of it."""
+    if not isinstance(found, dict) or found.get("shape") not in SHAPES:
+        return False
+    modes, operations, broken = found.get("modes"), found.get("operations"), found.get("broken")
+    if not (isinstance(modes, list) and isinstance(operations, list) and isinstance(broken, dict)):
+        return False
+    words = [*modes, *operations, *broken, *broken.values()]
+    known = {"numbers", "constants", "whole_graph"} <= found.keys()
+    named = known and all(isinstance(word, str) for word in words)
+    return named and set() < set(modes) <= {"forward", "reverse"}
 
 
 def start_runner(engine: Any, shape: str, names: Names, seconds: float) -> Runner:
