@@ -6,6 +6,7 @@ longer one would give the same.
 
 import gc
 from itertools import product
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -30,6 +31,13 @@ LONG = np.linspace(-3.0, 4.0, THRESHOLDS.many)
 SHORT = LONG[1:]
 EQUAL = np.full(THRESHOLDS.many, np.inf)
 NUMBER = np.array(0.5)  # an array without axes
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _operators():
+    """Load what nodes of arrays can do, as the first derivative does."""
+    ad.grad(np.sum)(X)
+
 
 # Values. ------------------------------------------------------------------------------------------
 
@@ -361,6 +369,37 @@ def test_elements_that_cannot_be_added_in_place():
     assert not sweep().add_in_place(add, node(X), (X[:2], 1.0, False, False), (X, slice(2)))
 
 
+BLOCKED = {  # a function of a node, and whether adjoint and slope are multiplied in blocks
+    "a function": (np.sin, True),
+    "a function and a number": (lambda x: np.power(x, 3), True),
+    "a quotient": (lambda x: 2.0 / x, True),
+    "a quotient of arrays": (lambda x: x / (X + 0.5), True),
+    "its own value": (np.exp, False),
+    "a broadcast factor": (lambda x: X[:, None] / x, False),
+    "a sum": (np.cumsum, False),
+}
+
+
+@pytest.mark.usefixtures("all_large")
+@pytest.mark.parametrize("name", BLOCKED)
+def test_slopes_that_are_computed_in_blocks(name, monkeypatch):
+    """Blocks of two elements give what the slope gives at once."""
+    monkeypatch.setattr(THRESHOLDS, "block", 2)
+    f, serves = BLOCKED[name]
+    recorded = FastTape()
+    with recorded:
+        made = recorded[f(recorded.input(X + 3.0)).index]
+    adjoint = np.cos(np.arange(1.0, 1 + np.size(made.value))).reshape(np.shape(made.value))
+    k = [type(arg) for arg in made.args].index(TapeNode)
+    for given in (None, np.empty_like(adjoint)):
+        found = deferred_factors.multiply_by_blocks(made, k, adjoint, made.values(), given)
+        assert (found is not None) == serves
+        if serves:
+            whole = made.primitive.partial(k, made.value, made.values())
+            np.testing.assert_array_equal(found, adjoint * whole)
+            assert given is None or found is given
+
+
 # Locks. -------------------------------------------------------------------------------------------
 
 
@@ -494,3 +533,61 @@ def test_the_last_of_several_uses_undoes_what_the_first_has_changed():
         assert not gc.isenabled()  # as the user wants it
     finally:
         gc.enable()
+
+
+# Memory. ------------------------------------------------------------------------------------------
+
+MASK = X > 0
+READ = {  # whether the slope is found from the argument, and whether it is from the value
+    "x + 1": (lambda x: x + 1.0, False, False),
+    "x + c": (lambda x: x + X, False, False),
+    "2 x": (lambda x: 2.0 * x, False, False),
+    "c x": (lambda x: X * x, False, False),
+    "x²": (lambda x: x * x, True, False),
+    "x to the second": (lambda x: x**2, True, False),
+    "x / 2": (lambda x: x / 2.0, False, False),
+    "-x": (lambda x: -x, False, False),
+    "sin": (np.sin, True, False),
+    "arctan": (np.arctan, True, False),
+    "exp": (np.exp, False, True),
+    "the same elements": (lambda x: x[...], False, False),
+    "another shape": (lambda x: np.reshape(x, (2, 3)), False, False),
+    "some elements": (lambda x: x[1:], False, False),
+    "chosen": (lambda x: np.where(MASK, x, 0.0), False, False),
+    "larger": (lambda x: np.maximum(x, 1.0), True, False),
+    "cumulative": (np.cumsum, False, False),
+    "joined": (lambda x: np.concatenate([x, X]), False, False),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("large", BOTH)
+def test_large_values_that_no_rule_reads_are_let_go(name, large, monkeypatch):
+    f, reads_argument, reads_value = READ[name]
+    monkeypatch.setattr(THRESHOLDS, "small", 0 if large else 100)
+    recorded = FastTape()
+    with recorded:
+        x = recorded.input(X) + 0.5
+        v = f(x)
+        np.testing.assert_array_equal(v.value, f(X + 0.5))
+        argument, value = ref(x.value), ref(v.value)
+        del x, v
+        gc.collect()
+        assert (argument() is not None) == (reads_argument or not large)
+        assert (value() is not None) == (reads_value or not large)
+        assert recorded.large == large
+
+
+@pytest.mark.parametrize("large", BOTH)
+def test_values_that_several_rules_read_are_kept_by_those_that_read_them(large, monkeypatch):
+    monkeypatch.setattr(THRESHOLDS, "small", 0 if large else 100)
+    recorded = FastTape()
+    with recorded:
+        x, y = recorded.input(X) + 0.5, recorded.input(X) + 1.5
+        product = x * y
+        total = product + y
+        values = [ref(one.value) for one in (x, y, product, total)]
+        del x, y, product, total
+        gc.collect()
+        kept = [True, True, False, False] if large else [True] * 4
+        assert [value() is not None for value in values] == kept

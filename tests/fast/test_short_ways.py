@@ -22,6 +22,26 @@ MARKED = {  # of a node, or of two
     "a choice beside a constant": lambda x: where(MASK, x, X),
     "a choice beside a number": lambda x: where(MASK, 1.0, x),
     "limits": lambda x: ad.clip(x, -1.0, 1.0),
+    "numbers on either side": lambda x: (
+        2.0 - (3 * x + 1) / 2.0 + np.float64(2.0) * x - np.float64(1)
+    ),
+    "arrays on either side": lambda x: (X - x) / (x + X) * X + X / (1.0 + x * x),
+    "a square": lambda x: x**2 + x**2.0 + (x + X) ** 2,
+    "a product of matrices": lambda x: X @ x + x @ x,
+    "elements": lambda x: x[1:] * x[0] + x[..., :-1],
+    "elements by an array": lambda x: x[np.array([0, 2])] + x[MASK][0],
+    "transposed": lambda x: reshape(x, (2, 2)).T,
+    "the larger": lambda x: np.maximum(x, X) + np.minimum(x, 2.0 * x),
+    "joined": lambda x: np.concatenate([x, X]),
+    "a broadcast sum": lambda x: sum_over(reshape(x, (2, 2)), 0, True) + sum_over(x, (0,), False),
+}
+MARKED_NUMBERS = {  # of a number
+    "a function": lambda x: ad.sin(x) + ad.exp(-x),
+    "numbers on either side": lambda x: 2.0 - (3 * x + 1) / 2.0 + np.float64(2.0) * x,
+    "itself": lambda x: (x + x) * x / (x - 2.0 * x),
+    "powers": lambda x: x**2 + x**3.0 + 2.0**x,
+    "arrays on either side": lambda x: x * X + X / x - X,
+    "a choice": lambda x: where(True, x, 2.0),
 }
 PLAIN = {
     "a function": lambda: ad.sin(X),
@@ -30,6 +50,9 @@ PLAIN = {
     "a choice of two numbers": lambda: where(MASK, 2.0, 1.0),
     "limits": lambda: ad.clip(X, -1.0, 1.0),
     "another shape": lambda: reshape(X, (2, 2)),
+    "arrays and numbers": lambda: ad.mul(ad.add(X, 2.0), ad.sub(X, 3)),
+    "a total": lambda: sum_over(X, None, False),
+    "numbers": lambda: ad.sin(0.5),
 }
 
 
@@ -45,6 +68,13 @@ def only_short_ways(monkeypatch):
 @pytest.mark.parametrize("name", MARKED)
 def test_nodes_of_arrays_take_the_short_way(name):
     ad.vjp(MARKED[name], X)
+
+
+@pytest.mark.usefixtures("only_short_ways")
+@pytest.mark.parametrize("kind", [float, np.float64])
+@pytest.mark.parametrize("name", MARKED_NUMBERS)
+def test_nodes_of_numbers_take_the_short_way(name, kind):
+    ad.vjp(MARKED_NUMBERS[name], kind(1.5))
 
 
 @pytest.mark.usefixtures("only_short_ways")
