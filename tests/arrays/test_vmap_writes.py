@@ -332,3 +332,52 @@ def test_sums_at_indices_that_differ(ufunc):
         np.testing.assert_allclose(ad.vmap(f)(XS, PLACES), [f(*p) for p in pairs], rtol=1e-14)
         expected = [ad.grad(f)(*p) for p in pairs]
         np.testing.assert_allclose(ad.vmap(ad.grad(f))(XS, PLACES), expected, rtol=1e-13)
+
+
+MASKS = np.array([[[1, 0, 1], [0, 1, 0]], [[0, 0, 1], [1, 1, 0]], [[1, 1, 0], [0, 1, 0]]], bool)
+WRITES_BY_MASK = {
+    "all axes": ((2, 3), lambda y, m, v: y.__setitem__(m, v)),
+    "rows": ((2, 3, 4), lambda y, m, v: y.__setitem__(m, v[:, None] * np.arange(4.0))),
+    "the same row": ((2, 3, 4), lambda y, m, v: y.__setitem__((m, slice(None)), np.arange(4.0))),
+    "rows of another length": ((3, 3), lambda y, m, v: y.__setitem__((m[0], ...), v[:3])),
+    "behind an axis": ((4, 2, 3), lambda y, m, v: y.__setitem__((slice(None), m), v)),
+    "behind all axes": ((3, 2, 3), lambda y, m, v: y.__setitem__((..., m), v)),
+    "behind a number": ((3, 2, 3), lambda y, m, v: y.__setitem__((1, m), v)),
+    "before a number": ((2, 3, 4), lambda y, m, v: y.__setitem__((m, 2), v)),
+    "backwards": ((2, 3, 3), lambda y, m, v: y.__setitem__((m, slice(None, None, -1)), v)),
+    "part of a row": ((2, 3, 4), lambda y, m, v: y.__setitem__((m, slice(1, 3)), v[:2])),
+    "one number": ((3, 2, 3), lambda y, m, v: y.__setitem__((..., m), v[:1])),
+}
+
+
+@pytest.mark.parametrize("name", sorted(WRITES_BY_MASK))
+def test_values_are_written_by_masks_as_in_a_loop(name):
+    """Also where as many are written as some other axis is long."""
+    full, write = WRITES_BY_MASK[name]
+
+    def written(mask, v):
+        y = np.zeros_like(v, shape=full) + v[0]
+        write(y, mask, v)
+        return y
+
+    vs = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0], [2.0, 7.0, 5.0]])
+    loop = [written(mask, v) for mask, v in zip(MASKS, vs, strict=True)]
+    np.testing.assert_array_equal(ad.vmap(written)(MASKS, vs), np.stack(loop))
+    slopes = ad.vmap(ad.jacfwd(written, 1))(MASKS, vs)
+    h = 0.5  # the function is linear
+    for k, unit in enumerate(np.eye(3)):
+        ends = [
+            np.stack([written(mask, v + t * unit) for mask, v in zip(MASKS, vs, strict=True)])
+            for t in (h, -h)
+        ]
+        np.testing.assert_allclose(slopes[..., k], (ends[0] - ends[1]) / (2 * h), atol=1e-14)
+
+
+def test_masks_that_choose_different_numbers_of_elements_are_refused_by_name():
+    def written(x):
+        y = np.outer(x, x)
+        y[:, x > 0] = x[:, None]
+        return y
+
+    with pytest.raises(ad.LostDerivativeError, match="a mask that chooses more elements"):
+        ad.vmap(written)(np.array([[1.0, -1.0], [1.0, 1.0]]))

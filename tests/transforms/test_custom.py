@@ -70,6 +70,16 @@ def test_a_wrong_rule_is_refused(rule, message):
         primitive(rule)(wrong)
 
 
+def test_points_at_which_python_gives_complex_numbers_are_outside_of_the_domain():
+    @primitive(lambda v, x, y: y * x ** (y - 1), lambda v, x, y: v * ad.log(x))
+    def to_the(x, y):
+        return x**y
+
+    assert grad(to_the, (0, 1))(2.0, 3.0) == pytest.approx((12.0, 8 * math.log(2)))
+    with pytest.raises(ad.RuleError, match="argument 1 is wrong"):
+        primitive(lambda v, x, y: 2 * v, lambda v, x, y: v * ad.log(x))(lambda x, y: x**y)
+
+
 def test_the_refusal_gives_the_point_and_both_numbers():
     with pytest.raises(ad.RuleError) as caught:
         primitive(lambda v, x, y: y, lambda v, x, y: 2 * x)(lambda x, y: x * y)

@@ -1,11 +1,13 @@
 """What a derivative returns belongs to the caller: no memory is shared."""
 
+import itertools
 import types
 
 import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.values.pytree import flatten
 
 LARGE = 5000
 
@@ -25,6 +27,31 @@ def test_derivatives_share_no_memory_with_what_was_given():
     rows = np.zeros((2, 3))
     ad.vmap(lambda x: x[0])(rows)[:] = 5
     np.testing.assert_array_equal(rows, 0)
+    ad.vmap(lambda x: x)(rows)[:] = 5
+    np.testing.assert_array_equal(rows, 0)
+
+
+TWICE = {
+    "one object": lambda x: (x, x),
+    "one computed": lambda x: (lambda y: [y, y])(np.sin(x)),
+    "views": lambda x: {"a": x, "b": x[:1], "c": x.T},
+}
+DERIVATIVES = {
+    "jvp": lambda f, x: ad.jvp(f, (x,), (np.ones_like(x),))[1],
+    "linearize": lambda f, x: ad.linearize(f, x)[1](np.ones_like(x)),
+    "jacfwd": lambda f, x: ad.jacfwd(f)(x),
+    "jacrev": lambda f, x: ad.jacrev(f)(x),
+    "vmap": lambda f, x: ad.vmap(f)(np.stack([x, x])),
+}
+
+
+@pytest.mark.parametrize("way", sorted(DERIVATIVES))
+@pytest.mark.parametrize("name", sorted(TWICE))
+def test_results_that_are_the_same_have_derivatives_of_their_own(name, way):
+    x = np.arange(6.0).reshape(2, 3)
+    arrays = flatten(DERIVATIVES[way](TWICE[name], x))[0]
+    for first, second in itertools.combinations(arrays, 2):
+        assert not np.shares_memory(first, second)
 
 
 @pytest.mark.parametrize("size", [3, LARGE, 100_000])

@@ -47,7 +47,7 @@ def _extrapolate(f: Callable[[float], Any], x: float, h: float) -> tuple[float, 
     previous: list[float] = []
     try:
         for _ in range(12):
-            line = [(float(f(x + h)) - float(f(x - h))) / (2 * h)]
+            line = [(_real(f(x + h)) - _real(f(x - h))) / (2 * h)]
             factor = shrink * shrink
             for older in previous:
                 line.append((line[-1] * factor - older) / (factor - 1))
@@ -62,6 +62,12 @@ def _extrapolate(f: Callable[[float], Any], x: float, h: float) -> tuple[float, 
     except (ArithmeticError, ValueError):
         return math.nan, math.inf  # outside the domain
     return best, error
+
+
+def _real(number: Any) -> float:
+    if isinstance(number, complex):  # Python's (-1.0) ** 0.5
+        raise ValueError("a complex number")
+    return float(number)
 
 
 def complex_step(f: Callable[[complex], Any], x: float) -> float:

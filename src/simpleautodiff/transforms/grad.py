@@ -50,7 +50,7 @@ from simpleautodiff.transforms.recorded_call import (
     split_aux,
 )
 from simpleautodiff.transforms.results import check_number, tell_found, unwrap_results
-from simpleautodiff.transforms.seeds import check_tuples, copy_if_shared, match_leaves
+from simpleautodiff.transforms.seeds import check_tuples, copy_shared, match_leaves
 from simpleautodiff.values.functions import is_complex
 from simpleautodiff.values.other_arrays import unwrap_foreign
 from simpleautodiff.values.pytree import (
@@ -166,7 +166,7 @@ def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
     def pullback(seed: Any) -> tuple[Any, ...]:
         seeds = match_leaves(seed, value, "the seed of a pullback")
         pulled = recorded.pull(list(zip(results, seeds, strict=True)))
-        own = [copy_if_shared(x, seeds) for x in pulled]
+        own = copy_shared(pulled, seeds)
         adjoints: tuple[Any, ...] = recorded.rebuild_arguments(own)
         return adjoints
 
@@ -191,7 +191,7 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
 
     def f_jvp(*tangents: Any) -> Any:
         leaves = match_leaves(tangents, primals, "the tangents of a linearised function")
-        pushed = [copy_if_shared(x, leaves) for x in recorded.push(leaves, results)]
+        pushed = copy_shared(recorded.push(leaves, results), leaves)
         return rebuild(map(unwrap_foreign, pushed))
 
     return (value, f_jvp, recorded.aux) if has_aux else (value, f_jvp)
@@ -304,7 +304,7 @@ def run_jets(
     if moved and not is_turned(level):
         derivatives = _confirm(f, selection, level, has_aux, results, derivatives)
     orders = [
-        rebuild([unwrap_foreign(copy_if_shared(x, ())) for x in order])
+        rebuild([unwrap_foreign(x) for x in copy_shared(order)])
         for order in zip(*derivatives, strict=True)
     ]
     return value, orders, aux

@@ -26,7 +26,7 @@ from simpleautodiff.transforms.elimination import eliminate_vertices
 from simpleautodiff.transforms.grad import name_after
 from simpleautodiff.transforms.kinks import KINK_TAPES, note_sweep
 from simpleautodiff.transforms.pickling import remember_recipe
-from simpleautodiff.transforms.recorded_call import RecordedCall, as_number
+from simpleautodiff.transforms.recorded_call import RecordedCall, as_number, copy_overlapping
 from simpleautodiff.transforms.results import unwrap_results
 from simpleautodiff.values.functions import is_complex
 
@@ -82,6 +82,9 @@ def jacobian(
         forward = mode == "forward" or (mode == "auto" and fewer_inputs)
         sweep = _sweep_forward if forward else _sweep_reverse
         parts = (_eliminate if mode == "elimination" else sweep)(recorded, results, chunk_size)
+        if len(parts) > 1:  # two results may have one derivative
+            numbers = iter(copy_overlapping([x for part in parts for x in part]))
+            parts = [[next(numbers) for _ in part] for part in parts]
         matrix = rebuild([recorded.rebuild_arguments(part) for part in parts])
         return (matrix, recorded.aux) if has_aux else matrix
 

@@ -175,7 +175,7 @@ class RecordedCall:
         """Put one number per input into the structure of the arguments; no two share memory."""
         if any([type(number) is not float for number in numbers]):
             numbers = [x if type(x) is np.ndarray else twin(unwrap_foreign(x)) for x in numbers]
-            numbers = _copy_overlapping(numbers)
+            numbers = copy_overlapping(numbers)
         trees = self.rebuild(iter(numbers))
         return trees[0] if self.single else trees
 
@@ -245,7 +245,7 @@ def _copy_array(x: Any) -> Any:
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
-def _copy_overlapping(numbers: list[Any]) -> list[Any]:
+def copy_overlapping(numbers: list[Any]) -> list[Any]:
     """Copy arrays that share memory with another, so that writing to one does not change both."""
     seen: dict[int, list[Any]] = {}  # derivatives, by the id of the array that owns their memory
     copied = []

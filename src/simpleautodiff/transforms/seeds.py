@@ -67,9 +67,12 @@ def check_tuples(name: str, primals: Any, tangents: Any) -> None:
         )
 
 
-def copy_if_shared(derivative: Any, given: Sequence[Any]) -> Any:
-    """Copy a derivative if it is one of the `given` arrays, or a view of one."""
-    if not isinstance(derivative, np.ndarray):
-        return derivative
-    shared = derivative.base is not None or any(derivative is array for array in given)
-    return derivative.copy() if shared else derivative
+def copy_shared(derivatives: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
+    """Copy views, what is one of the `given` arrays, and what is there twice."""
+    seen, own = {id(x) for x in given}, []
+    for x in derivatives:
+        if isinstance(x, np.ndarray):
+            x = x.copy() if x.base is not None or id(x) in seen else x
+            seen.add(id(x))
+        own.append(x)
+    return own

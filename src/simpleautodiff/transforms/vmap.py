@@ -27,6 +27,7 @@ from simpleautodiff.transforms.arguments import Selection, call, check_function,
 from simpleautodiff.transforms.grad import name_after
 from simpleautodiff.transforms.pickling import remember_recipe
 from simpleautodiff.transforms.results import check_open
+from simpleautodiff.transforms.seeds import copy_shared
 from simpleautodiff.values.other_arrays import is_foreign, unwrap_foreign, wrap_foreign
 from simpleautodiff.values.pytree import flatten, map_leaves, parts_of, paths
 
@@ -143,9 +144,8 @@ class MappedFunction:
         results, rebuild_results = flatten(result)
         result_axes = _match_axes(out_axes, result, "out_axes")
         pairs = zip(results, result_axes, strict=True)
-        return rebuild_results(
-            iter([_unbatch_result(leaf, axis, level, f) for leaf, axis in pairs])
-        )
+        found = [_unbatch_result(leaf, axis, level, f) for leaf, axis in pairs]
+        return rebuild_results(iter(copy_shared(found, leaves)))
 
     def _run_each_way(self, leaves: list[Any], axes: list[Any], rebuild: Any, answers: Any) -> Any:
         """Run the function on the examples that answer yes, and on those that answer no."""
@@ -212,9 +212,7 @@ def _unbatch_result(leaf: Any, axis: Any, level: BatchLevel, f: F) -> Any:
     check_open(inner, f"the result of {name_of(f)}")
     if axis is not None:
         _check_out_axis(axis, (level.size, *shape_of(leaf)), f)
-        whole = unwrap_foreign(unbatch(leaf, axis, level))
-        shared = isinstance(whole, np.ndarray) and (whole.base is not None)
-        return whole.copy() if shared else twin(whole)
+        return twin(unwrap_foreign(unbatch(leaf, axis, level)))
     if isinstance(leaf, Traced) and leaf.level is level:
         raise ArgumentError(
             f"out_axes=None says that a result of {name_of(f)} is the same for every example, but "

@@ -26,11 +26,15 @@ from simpleautodiff.core.level import Level, apply, to_plain
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import (
     RAISED_BY_NUMBERS,
-    ArgumentError,
     LostDerivativeError,
     cite_line,
 )
-from simpleautodiff.rules.array.indexing import flat_indices, getitem, scatter, set_item
+from simpleautodiff.rules.array.indexing import (
+    flat_indices_of_each,
+    getitem,
+    scatter,
+    set_item,
+)
 from simpleautodiff.rules.array.repeated_values import OneByOne
 from simpleautodiff.rules.array.shapes import broadcast_to, pad_rank, reshape, shape_of, shift_axes
 from simpleautodiff.values.pytree import flatten, map_leaves
@@ -267,7 +271,7 @@ def _flat_indices(level: BatchLevel, index: Any, full: tuple[int, ...], own: boo
     """Return an index of batches as flat indices into the array of all examples."""
     indices = _integer_indices(level, index, full)
     if indices is None:
-        indices = _general_indices(level, index, full)
+        indices = flat_indices_of_each(level, index, full).value
     starts = np.arange(level.size).reshape(-1, *(1,) * (len(shape_of(indices)) - 1))
     return indices + starts * math.prod(full) if own else indices
 
@@ -280,17 +284,6 @@ def _integer_indices(level: BatchLevel, index: Any, full: tuple[int, ...]) -> An
         return None
     rows = index.value % full[0]
     return rows if len(full) == 1 else np.arange(math.prod(full)).reshape(full)[rows]
-
-
-def _general_indices(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:
-    try:
-        return level.one_by_one(lambda one: flat_indices(one, full), (index,)).value
-    except ArgumentError:
-        raise LostDerivativeError(
-            "a mask that chooses more elements in one example of a batch than in another: use all "
-            "elements, and np.where(mask, new, old), or np.sum(x, where=mask); y[mask] = number "
-            f"is such a choice, too{cite_line()}"
-        ) from None
 
 
 def batch(value: Any, axis: int, level: BatchLevel) -> Batch:

@@ -24,13 +24,36 @@ from simpleautodiff.rules.branches import where
 def put_each(array: Any, value: Any, index: Any) -> Any:
     """Return the array with `value` written at `index`; a mask that differs becomes a `where`."""
     full = shape_of(array)
-    masks = [part for part in find_batches(index) if part.dtype == np.bool_]  # type: ignore[attr-defined]
-    if masks and len(shape_of(value)) <= len(full) - max(len(shape_of(m)) for m in masks):
-        return where(mark_index(index, full), value, array)
+    if any([part.dtype == np.bool_ for part in find_batches(index)]):  # type: ignore[attr-defined]
+        if math.prod(shape_of(value)) == 1:
+            value = reshape(as_array(value), ())
+        if len(shape_of(value)) <= _count_whole_axes(index, full):
+            return where(mark_index(index, full), value, array)
     places = flat_indices(index, full)
     if has_repeats(places):
         return put_last(array, value, index)
     return reshape(set_item(reshape(array, (-1,)), value, places), full)
+
+
+def _count_whole_axes(index: Any, full: tuple[int, ...]) -> int:
+    """Return how many axes behind the last mask of an index are written whole.
+
+    A value with no more axes than these is the same for all that the masks select.
+    """
+    parts = index if isinstance(index, tuple) else (index,)
+    whole = [part is ... or (isinstance(part, slice) and part == slice(None)) for part in parts]
+    count = whole[::-1].index(False)
+    chosen, behind = parts[: len(parts) - count], parts[len(parts) - count :]
+    if not _is_mask(chosen[-1]):
+        return 0
+    if any(part is ... for part in chosen):
+        return len(behind)
+    ranks = [len(shape_of(x)) if _is_mask(x) else x is not None for x in chosen]
+    return len(full) - sum(ranks)
+
+
+def _is_mask(part: Any) -> bool:
+    return isinstance(part, (Traced, np.ndarray)) and dtype_of(part) == np.bool_
 
 
 def is_recorded_mask(index: Any) -> bool:

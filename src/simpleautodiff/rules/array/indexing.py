@@ -13,6 +13,7 @@ import numpy as np
 from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule
 from simpleautodiff.core.primitive import TABLE, Kink
+from simpleautodiff.errors import ArgumentError, LostDerivativeError, cite_line
 from simpleautodiff.rules.array.shapes import (
     broadcast_to,
     fit,
@@ -84,9 +85,21 @@ def flat_indices(index: Any, full: tuple[int, ...]) -> Any:
     batches = find_batches(index)
     if batches and isinstance(index, tuple):
         level: Any = max((part.level for part in batches), key=lambda level: level.number)
-        return level.one_by_one(lambda one: flat_indices(one, full), (index,))
+        return flat_indices_of_each(level, index, full)
     indices = np.arange(math.prod(full)).reshape(full)
     return getitem(indices, index) if batches or is_recorded(index) else indices[index]
+
+
+def flat_indices_of_each(level: Any, index: Any, full: tuple[int, ...]) -> Any:
+    """Return the flat indices that an index selects in each example of a batch."""
+    try:
+        return level.one_by_one(lambda one: flat_indices(one, full), (index,))
+    except ArgumentError:
+        raise LostDerivativeError(
+            "a mask that chooses more elements in one example of a batch than in another: use all "
+            "elements, and np.where(mask, new, old), or np.sum(x, where=mask); y[mask] = number "
+            f"is such a choice, too{cite_line()}"
+        ) from None
 
 
 def mark_index(index: Any, full: tuple[int, ...]) -> Any:
