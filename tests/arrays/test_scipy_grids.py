@@ -15,8 +15,8 @@ IMAGE = RNG.normal(size=(5, 6))
 INSIDE = np.array([[0.2, 1.3, 3.7, 2.6, 1.1], [0.3, 4.6, 1.2, 2.3, 0.8]])
 AROUND = np.array([[-2.3, 1.3, 6.7, 2.6, 1.1], [0.3, 7.6, 1.2, -1.7, 0.8]])
 ORDERS = [
-    *itertools.product(range(1, 6), ["constant", "mirror", "reflect", "grid-wrap"]),
-    *((0, "mirror"), (1, "nearest")),
+    *itertools.product(range(1, 6), ["constant", "mirror", "reflect", "grid-wrap", "nearest"]),
+    (0, "mirror"),
 ]
 GRID = np.array([0.0, 1.0, 2.5, 4.0, 5.0, 6.0]), np.array([5.0, 4.0, 3.0, 2.2, 1.0, 0.0])
 VALUES = RNG.normal(size=(6, 6))
@@ -44,6 +44,15 @@ def test_map_coordinates_of_batches(mode):
     )
 
 
+def test_map_coordinates_outside_has_nearly_the_value_of_the_edge():
+    """The value is linear in the image; SciPy's own leaves the edge by 5e-8 beyond 12 elements."""
+    far = np.array([[-30.0, 2.0, -4.0], [1.2, 99.0, 2.0]])
+    nearest = lambda image: scipy.ndimage.map_coordinates(image, far, mode="nearest")
+    value, change = ad.jvp(nearest, (IMAGE,), (IMAGE,))
+    np.testing.assert_allclose(change, value, rtol=1e-6)
+    np.testing.assert_allclose(change[2], IMAGE[0, 2], rtol=1e-12)
+
+
 def test_map_coordinates_without_its_filter_and_of_one_axis():
     f = lambda x: scipy.ndimage.map_coordinates(IMAGE[0], [x], prefilter=False)
     check_both_modes(f, np.array([0.3, 2.2, 4.1]), exact=1e-13, near=1e-9, transposed=1e-14)
@@ -53,7 +62,7 @@ def test_map_coordinates_without_its_filter_and_of_one_axis():
     np.testing.assert_allclose(slope, [7.0], atol=0.02)  # 2 t, but for the mirrors at the ends
 
 
-@pytest.mark.parametrize("settings", [{"mode": "wrap"}, {"mode": "nearest"}, {"output": float}])
+@pytest.mark.parametrize("settings", [{"mode": "wrap"}, {"output": float}])
 def test_map_coordinates_refuses(settings):
     with pytest.raises(ad.RuleError, match="map_coordinates of a node has no rule for"):
         ad.grad(lambda x: np.sum(scipy.ndimage.map_coordinates(x, INSIDE, **settings)))(IMAGE)

@@ -222,3 +222,30 @@ def test_pythons_floats_are_computed_with_as_python_does(name):
         found = ad.value_and_grad(f)(x)[0]
         assert found == own(x)
         assert abs(found - f(x)) <= 2 * np.spacing(abs(f(x)))
+
+
+def test_percent_writes_the_number_into_text():
+    lines = []
+
+    def loss(x):
+        total = np.sum(x**2)
+        lines.append("step %d: loss %.2f, %g, %s" % (1, total, x[0], "done"))  # noqa: UP031
+        line = "%5d"
+        line %= total
+        lines.append(line)
+        return total
+
+    np.testing.assert_array_equal(ad.grad(loss)(np.array([1.5, 2.0])), [3.0, 4.0])
+    assert lines == ["step 1: loss 6.25, 1.5, done", "    6"]
+    np.testing.assert_array_equal(ad.hessian(loss)(np.ones(2)), 2 * np.eye(2))
+
+
+@pytest.mark.parametrize("f", [lambda x: 2.0 % float(x), lambda x: int(x) % 2, math.sin])
+def test_numbers_that_are_no_text_are_still_refused(f):
+    with pytest.raises(ad.LostDerivativeError, match="would drop its derivative"):
+        ad.grad(f)(3.3)
+
+
+def test_the_remainder_of_a_number_and_a_node_has_its_derivative():
+    assert ad.grad(lambda x: np.float64(7.0) % x)(3.3) == -2.0
+    assert ad.grad(lambda x: 7 % x)(3.3) == -2.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable
 from itertools import takewhile
@@ -169,10 +170,36 @@ _PLAIN_INDEX = (
 )
 
 
+def _instruction(line: str) -> tuple[int, int | None]:
+    """Return the instruction of Python for the operator in a line."""
+    steps = dis.get_instructions(compile(line, "", "exec"))
+    return next((step.opcode, step.arg) for step in steps if step.opname == "BINARY_OP")
+
+
+_REMAINDERS = {_instruction("a % b"), _instruction("a %= b")}
+_IN_TEXT: dict[str, Callable[[Any], Any]] = {"float()": float, "int()": int}
+
+
+def _formats_text(frame: FrameType) -> bool:
+    """Tell whether a number is asked for by ``text % number``, where no derivative can be lost.
+
+    The remainder of numbers is an operation of the node, which asks for no conversion.
+    """
+    code, place = frame.f_code.co_code, frame.f_lasti
+    return place >= 0 and (code[place], code[place + 1]) in _REMAINDERS
+
+
 def _refuse_conversion(conversion: str, instead: str = _PLAIN_NUMBER) -> Callable[[Any], Any]:
-    """Return a method that refuses to convert a node to a plain number."""
+    """Return a method that refuses to convert a node to a plain number, except for text."""
 
     def refuse(self: Any) -> Any:
+        number = to_plain(self)
+        if (
+            conversion in _IN_TEXT
+            and not isinstance(number, Traced)
+            and _formats_text(sys._getframe(1 if conversion == "float()" else 2))
+        ):
+            return _IN_TEXT[conversion](number)
         error = scipy_error() or compiled_call_error(self)
         raise error or LostDerivativeError(
             f"{conversion} of {self!r} would drop its derivative. {instead}{cite_line()}"
@@ -240,7 +267,7 @@ def _refuse_pickle(self: Any) -> Any:
     )
 
 
-CONVERSIONS: dict[str, Callable[..., Any]] = {  # nearly all of them are refused
+CONVERSIONS: dict[str, Callable[..., Any]] = {  # all are refused but those for text
     "__format__": lambda self, spec: (
         format(to_plain(self), spec)
         if spec and not isinstance(to_plain(self), Traced)

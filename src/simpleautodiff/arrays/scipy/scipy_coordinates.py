@@ -39,6 +39,9 @@ _INDICES: dict[str, Function] = {  # the element used for one outside of the arr
 }
 
 
+_EXTENDED = 12  # elements by which SciPy extends an array before it filters for mode "nearest"
+
+
 @implements_scipy("ndimage.map_coordinates")
 def map_coordinates(
     input: Any,
@@ -50,12 +53,13 @@ def map_coordinates(
     prefilter: bool = True,
 ) -> Any:
     """Evaluate the spline through the elements of an array at coordinates."""
-    if mode not in _INDICES or output is not None or (mode == "nearest" and order > 1):
+    if mode not in _INDICES or output is not None:
         raise RuleError(
-            f"map_coordinates of a node has no rule for mode={mode!r}, order={order}, "
-            f"output={output!r}: leave out output, and take 'mirror', 'reflect', 'grid-wrap' or "
-            f"'constant', or for order 0 and 1 'nearest'{cite_line()}"
+            f"map_coordinates of a node has no rule for mode={mode!r}, output={output!r}: leave "
+            f"out output, and take {', '.join(map(repr, _INDICES))}{cite_line()}"
         )
+    if mode == "nearest" and prefilter and order > 1:  # as SciPy extends the array
+        input, coordinates = np.pad(input, _EXTENDED, "edge"), coordinates + _EXTENDED
     elements = _filter(input, order, mode) if prefilter and order > 1 else input
     flat = reshape(elements, (-1,))
     axes = [getitem(coordinates, axis) for axis in range(shape_of(coordinates)[0])]

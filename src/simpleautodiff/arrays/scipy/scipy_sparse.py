@@ -8,7 +8,12 @@ import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
 from simpleautodiff.arrays.registry import as_array, implements_scipy
-from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, make_diagonals
+from simpleautodiff.arrays.scipy.sparse_nodes import (
+    SparseNode,
+    as_sparse_node,
+    make_diagonals,
+    multiply_by_kronecker,
+)
 from simpleautodiff.errors import ArgumentError, RuleError, cite_line
 from simpleautodiff.rules.array import sparse_products as sparse
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -30,6 +35,8 @@ def is_sparse(x: Any) -> bool:
 
 def multiply(matrix: Any, x: Any) -> Any:
     """Multiply a sparse matrix by a vector or a matrix."""
+    if isinstance(x, SparseNode):
+        return as_sparse_node(matrix) @ x
     if not shape_of(x):
         return scale(matrix, x)
     data, pattern = _constants(matrix)
@@ -49,13 +56,9 @@ def multiply_from_left(x: Any, matrix: Any) -> Any:
 
 
 def scale(matrix: Any, x: Any) -> Any:
-    """Multiply a sparse matrix by a number; refuse an elementwise product with an array."""
-    if not shape_of(x):
-        return SparseNode(*_constants(matrix)) * x
-    raise RuleError(
-        "a sparse matrix is not multiplied with an array of nodes element by element. For "
-        f"(d * A) @ x write d * (A @ x), else use A.toarray(){cite_line()}"
-    )
+    """Multiply a sparse matrix by a number, or element by element by an array."""
+    _constants(matrix)
+    return as_sparse_node(matrix).multiply(x)
 
 
 def _constants(matrix: Any) -> Any:
@@ -94,6 +97,14 @@ INSTEAD.update(
 )
 for _name in ("diags", "diags_array"):
     SCIPY[f"sparse.{_name}"] = make_diagonals
+SCIPY["sparse.kron"] = multiply_by_kronecker
+INSTEAD.update(
+    dict.fromkeys(
+        [f"sparse.{name}.__setitem__" for name in ("IndexMixin", "_lil_base")],
+        "collect the elements and their indices in lists, and write "
+        "coo_array((elements, (rows, columns)), shape=...).tocsr()",
+    )
+)
 
 
 # Banded matrices. ---------------------------------------------------------------------------------

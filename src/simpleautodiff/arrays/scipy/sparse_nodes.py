@@ -21,8 +21,9 @@ from simpleautodiff.values.functions import optional
 class SparseNode:
     """A sparse matrix with differentiated elements; SciPy's constructors return it for nodes.
 
-    It has products `A @ x`, `x @ A`, `k * A`, `A + B`, the transpose, and SciPy's `toarray()`,
-    `diagonal()` and `sum()`; `scipy.sparse.linalg.spsolve` takes it. Everything else is refused.
+    It has products `A @ x`, `x @ A`, `A @ B`, `k * A`, `A + B`, the transpose, parts `A[i, j]`, and
+    SciPy's `multiply()`, `toarray()`, `diagonal()` and `sum()`; `scipy.sparse.kron` and
+    `scipy.sparse.linalg.spsolve` take it. Everything else is refused.
     """
 
     __array_ufunc__ = None  # makes NumPy's arrays call its operators
@@ -58,19 +59,28 @@ class SparseNode:
             raise AttributeError(name)
         raise LostDerivativeError(
             f"{name} of a sparse matrix with differentiated elements has no derivative rule; use "
-            f"A @ x, spsolve(A, b), k * A, A + B, A.T or A.toarray(){cite_line()}"
+            f"A @ x, spsolve(A, b), k * A, A + B, A.T, A[i, j] or A.toarray(){cite_line()}"
         )
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse to be an array of objects."""
         return self.__getattr__("an array")
 
+    def __getitem__(self, index: Any) -> Any:
+        places = self.pattern.matrix(np.arange(1, self.nnz + 1))[index]  # 0: is not stored
+        if np.ndim(places) == 0:
+            return getitem(self.data, int(places) - 1) if places else 0.0
+        if places.ndim != 2:
+            raise RuleError(
+                "one row or column of a sparse matrix with differentiated elements is taken by "
+                f"A[[i], :] or A[:, [j]], elements at lists of indices by A.toarray(){cite_line()}"
+            )
+        part = places.tocoo()
+        return from_places(getitem(self.data, part.data - 1), part.row, part.col, part.shape)
+
     def __matmul__(self, x: Any) -> Any:
         if isinstance(x, SparseNode) or hasattr(x, "tocsr"):
-            raise RuleError(
-                "the product of two sparse matrices has no derivative rule; write A @ (B @ x)"
-                f"{cite_line()}"
-            )
+            return multiply_sparse(self, as_sparse_node(x))
         x = as_array(x)
         if len(shape_of(x)) not in (1, 2) or shape_of(x)[0] != self.shape[1]:
             raise ArgumentError(
@@ -95,6 +105,13 @@ class SparseNode:
 
     __rmul__ = __mul__
 
+    def multiply(self, x: Any) -> SparseNode:
+        """Multiply by a number, or element by element by an array, which is broadcast."""
+        if isinstance(x, SparseNode) or hasattr(x, "tocsr"):
+            x = as_sparse_node(x).toarray()
+        dense = np.broadcast_to(as_array(x), self.shape)
+        return SparseNode(self.data * getitem(dense, self.pattern.places), self.pattern)
+
     def __truediv__(self, divisor: Any) -> SparseNode:
         return SparseNode(self.data / divisor, self.pattern)
 
@@ -105,7 +122,7 @@ class SparseNode:
         if not isinstance(other, SparseNode):
             if not hasattr(other, "tocsr"):
                 return NotImplemented
-            other = SparseNode(*sparse.split_sparse(other))
+            other = as_sparse_node(other)
         if other.shape != self.shape:
             raise ArgumentError(f"matrices of shapes {self.shape}, {other.shape} are added")
         rows, columns = np.concatenate([self.pattern.places, other.pattern.places], 1)
@@ -146,6 +163,43 @@ class SparseNode:
     def _places_in_array(self) -> Any:
         rows, columns = self.pattern.places
         return rows * self.shape[1] + columns
+
+
+def as_sparse_node(matrix: Any) -> SparseNode:
+    """Return a sparse matrix of SciPy as one whose elements may be nodes."""
+    if isinstance(matrix, SparseNode):
+        return matrix
+    return SparseNode(*sparse.split_sparse(matrix))
+
+
+def multiply_sparse(a: SparseNode, b: SparseNode) -> SparseNode:
+    """Return the product of two sparse matrices: each element of a times the row of b it meets."""
+    if a.shape[1] != b.shape[0]:
+        raise ArgumentError(
+            f"a sparse matrix of shape {a.shape} cannot be multiplied with one of shape {b.shape}"
+            f"{cite_line()}"
+        )
+    (rows, meets), (b_rows, b_columns) = a.pattern.places, b.pattern.places
+    order = np.argsort(b_rows, kind="stable")
+    starts = np.searchsorted(b_rows[order], np.arange(b.shape[0] + 1))
+    counts = np.diff(starts)[meets]
+    left = np.repeat(np.arange(a.nnz), counts)
+    within = np.arange(len(left)) - np.repeat(np.cumsum(counts) - counts, counts)
+    right = order[starts[meets[left]] + within]
+    products = getitem(a.data, left) * getitem(b.data, right)
+    return from_places(products, rows[left], b_columns[right], (a.shape[0], b.shape[1]))
+
+
+def multiply_by_kronecker(A: Any, B: Any, format: Any = None) -> SparseNode:
+    """Return the Kronecker product of two sparse matrices, as `scipy.sparse.kron` does."""
+    a, b = as_sparse_node(A), as_sparse_node(B)
+    rows, columns = (
+        (one[:, None] * size + other).ravel()
+        for one, other, size in zip(a.pattern.places, b.pattern.places, b.shape, strict=True)
+    )
+    products = reshape(a.data, (-1, 1)) * reshape(b.data, (1, -1))
+    shape = a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]
+    return from_places(reshape(products, (-1,)), rows, columns, shape)
 
 
 def from_places(data: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> SparseNode:
