@@ -37,6 +37,24 @@ def test_the_second_call_runs_the_function_once():
     assert "1 path" in gradient.explain()
 
 
+def test_the_second_call_of_a_function_with_a_long_loop_is_left_to_its_program():
+    given = []
+
+    def f(x):
+        given.append(type(x))
+        total = 0.0
+        for t in range(len(x)):
+            total = np.sin(total) + x[t]
+        return total
+
+    jitted, x = ad.jit(f), np.linspace(0.0, 1.0, 700)
+    found = [jitted(x * k) for k in (1, 2, 3)]
+    assert given.count(np.ndarray) == 1
+    assert [type(number) for number in found] == [type(found[0])] * 3
+    np.testing.assert_allclose(found, [f(x * k) for k in (1, 2, 3)], rtol=1e-12)
+    assert "recorded by one step each" in jitted.explain()
+
+
 def test_results_have_their_own_types():
     def f(x, n):
         return {"sum": np.sum(x) * n, "float": 2.0 * float(n), "all": (x > 0, x.astype("f4"), n)}

@@ -215,10 +215,11 @@ class JitFunction:
     def _record_slow(
         self, found: Specialization, described: CallSignature, args: Any, kwargs: Any
     ) -> Any:
-        """Record a slow function, which computes its result; its first call confirms the program.
+        """Record a slow function, which computes its result, if it is not left to its program.
 
-        If it cannot be recorded so, its next call tells why, or is recorded as usual. No result is
-        returned unconfirmed: code that asks for the type of an argument may give another one.
+        Its first call confirms the program. If it cannot be recorded so, its next call tells why,
+        or is recorded as usual. No result is returned unconfirmed: code that asks for the type of
+        an argument may give another one.
         """
         earlier, found.slow, path = found.slow, None, None
         if earlier is not None:  # no other thread has taken it meanwhile
@@ -228,11 +229,14 @@ class JitFunction:
         if path is None:
             return self._run_plainly(args, kwargs)
         example, path.example = path.example, None
-        result = self._run_plainly(args, kwargs) if example is None else example
-        self.on_path(path, described, result)
+        self.on_path(path, described, example)
         path.program.prepare()
-        if example is None or self._confirm(found, path):
-            return result
+        if self._confirm(found, path):
+            if path.is_result:
+                return example
+            path, tried = self._follow_guards(found, path, described.inputs, None)
+            if tried is not None and tried[0] == 0:
+                return path.finish(tried[1])
         return self._run_plainly(args, kwargs)
 
     def _try_to_record(

@@ -64,7 +64,7 @@ def make_path(
     elif earlier:
         path.unconfirmed = earlier
         numbers = [x.concrete for x in made.outputs if hasattr(x, "concrete")]
-        path.example = finish(numbers) if made.is_exact else None
+        path.example, path.is_result = finish(numbers), made.is_exact
     elif not made.is_exact:
         path.unconfirmed = Answer(*map_leaves(copy_array, ([*described.inputs], result)))
     return path, made.loops, loops

@@ -51,6 +51,7 @@ class Path:
     as_is: dict[int, str] = field(default_factory=dict)
     unrolled: list[str] = field(default_factory=list)  # why loops were recorded step by step
     example: Any = None  # a result with the right types, if the function itself has not run
+    is_result: bool = False  # whether that is the result of the recorded call
 
     def run(self, inputs: list[Any], out: Any = None) -> tuple[int, list[Any]] | None:
         """Run the program; None if a step has no result for these numbers."""
