@@ -37,6 +37,9 @@ class AdjointSums(Protocol):
     def needs_masks(self, arg: Node) -> bool:
         """Tell whether structural zeros in the adjoint of an argument must be tracked."""
 
+    def is_free_of_masks(self, arg: Node) -> bool:
+        """Tell whether they need not be, if that is known without a look at every slope."""
+
 
 Pull = Callable[[AdjointSums, Node, Any], bool]
 
@@ -214,7 +217,7 @@ def pull_largest(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     arg, axis, keepdims = node.args
     x, v = arg.value, node.value
     spread = spread_sum(adjoint, x, axis, keepdims)
-    if spread is None or sweep.needs_masks(arg):
+    if spread is None or not sweep.is_free_of_masks(arg):
         return False
     if not keepdims and axis is not None:
         v = np.expand_dims(v, axis)

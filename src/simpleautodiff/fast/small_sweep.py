@@ -135,6 +135,11 @@ class SmallSweep:
             self.masks = self._find_masks()
         return self.masks
 
+    def is_free_of_masks(self, arg: Node) -> bool:
+        """Tell whether no masks are needed, if that is known without a look at every slope."""
+        known = self.masks is not None or self.tape.repeatable
+        return known and not self.needs_masks(arg)
+
     def _find_masks(self) -> bool:
         if self.tape.can_be_swept_again():
             self.guess = np.geterr()
