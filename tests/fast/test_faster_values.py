@@ -36,6 +36,19 @@ def test_values_and_slopes_at_every_size_of_array(name, shape):
             np.testing.assert_allclose(adjoint, np.full(shape, slope), rtol=1e-15, atol=1e-300)
 
 
+@pytest.mark.parametrize("name", ["sigmoid", "tanh"])
+@pytest.mark.parametrize("size", [1, 5000])
+def test_slopes_in_single_precision(name, size):
+    f, exact = SLOPES[name]
+    with mpmath.workdps(400):
+        for x in [-100.0, -40.0, -1.25, 0.0, 0.5, 2.0, 40.0, 100.0]:
+            slope = float(mpmath.diff(exact, mpmath.mpf(x)))
+            value, pullback = ad.vjp(f, np.full(size, x, np.float32))
+            assert value.dtype == np.float32
+            (adjoint,) = pullback(np.ones(size, np.float32))
+            np.testing.assert_allclose(adjoint, np.full(size, slope), rtol=1e-6, atol=1e-37)
+
+
 @pytest.mark.parametrize(
     ("shift", "axis", "back"),
     [(3, 0, -3), (-3, 1, 3), ((2, 5), (0, 1), (-2, -5)), ((1, 2), (1, 1), (-1, -2))],

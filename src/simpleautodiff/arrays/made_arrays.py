@@ -49,6 +49,7 @@ from simpleautodiff.values.pytree import flatten
 from simpleautodiff.values.scoped import scoped
 
 Namespace = dict[str, Any]
+_FROM_ITERATOR = np.fromiter
 _LIKE = (np.array, np.full)  # they dispatch on `like=` only
 _OF_SEVERAL = (np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack)
 _AS_IT_IS = (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
@@ -66,12 +67,14 @@ class Replacement:
 
     def __init__(self, function: Any) -> None:
         self.function = function
+        self.dispatching = UNDISPATCHED.get(function, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call NumPy's function; in code that is run once more, join lists and wrap results."""
-        if not MAKING.get() or _takes_plain_arrays(sys._getframe(1).f_globals.get("__name__")):
+        module = sys._getframe(1).f_globals.get("__name__")
+        if not MAKING.get() or (not _is_users(module) and _takes_plain_arrays(module)):
             return self.function(*args, **kwargs)
-        result = _call(UNDISPATCHED.get(self.function, self.function), args, kwargs)
+        result = _call(self.dispatching, args, kwargs)
         return as_made(result, args) if type(result) is np.ndarray else result
 
     def __getattr__(self, name: str) -> Any:
@@ -98,6 +101,11 @@ def _is_of_scipy(module: Any) -> bool:
     return str(module).startswith("scipy.")
 
 
+@cache
+def _is_users(module: Any) -> bool:
+    return not _is_library(module) and not _is_of_scipy(module)
+
+
 def _takes_plain_arrays(module: Any) -> bool:
     """Tell whether the caller is a library that needs plain arrays, such as a solver of SciPy."""
     if not _is_of_scipy(module):
@@ -117,7 +125,7 @@ def _holds_node(frame: FrameType) -> bool:
 
 def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function of NumPy, with lists of nodes joined and its result writable."""
-    if function is np.fromiter:
+    if function is _FROM_ITERATOR:
         return _join_numbers(*args, **kwargs)
     if function in _CONVERTING and (has_node(args) or has_node(kwargs.values())):
         given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
@@ -222,24 +230,26 @@ def replacing_numpy(namespaces: list[Namespace]) -> Iterator[None]:
 _need_replacements: dict[int, tuple[Any, list[Namespace]]] = {}  # by id: code, its modules
 
 
-def run_with_replacements(f: Any, run: Callable[[], Any], again: Callable[[], Any]) -> Any:
+def run_with_replacements(
+    f: Any, run: Callable[..., Any], again: Callable[..., Any], *args: Any
+) -> Any:
     """Run a function; run it again with replacements if a derivative would be lost.
 
     It is run again, too, if it was the first to import a module that then had to be patched.
-    `run` is the first call, `again` makes the same call from the beginning.
+    `run(*args)` is the first call, `again(*args)` makes the same call from the beginning.
     """
     if MAKING.get():
-        return run()
+        return run(*args)
     before = len(sys.modules), len(PENDING)
     try:
-        result = _run(f, run, again, before)
+        result = _run(f, run, again, args, before)
     except AutodiffError:
         if not _has_patched(*before):
             raise
     else:
         if not _has_patched(*before):
             return result
-    return run_with_replacements(f, again, again)
+    return run_with_replacements(f, again, again, *args)
 
 
 def _has_patched(loaded: int, pending: int) -> bool:
@@ -250,23 +260,29 @@ def _has_patched(loaded: int, pending: int) -> bool:
     return len(PENDING) < pending
 
 
-def _run(f: Any, run: Callable[[], Any], again: Callable[[], Any], before: tuple[int, int]) -> Any:
+def _run(
+    f: Any,
+    run: Callable[..., Any],
+    again: Callable[..., Any],
+    args: tuple[Any, ...],
+    before: tuple[int, int],
+) -> Any:
     code = _find_code(f) if _need_replacements else None
     known = _need_replacements.get(id(code))
     if known is not None and known[0]() is code:
         try:
             with replacing_numpy(known[1]):
-                return run()
+                return run(*args)
         except _REFUSED as error:
             if _is_final(error) or _has_patched(*before):
                 raise
         run = again
     try:
-        return run()
+        return run(*args)
     except LostDerivativeError as error:
         if _has_patched(*before):
             raise
-        return _run_again(_find_code(f), again, error, before)
+        return _run_again(_find_code(f), partial(again, *args), error, before)
 
 
 def _find_code(f: Any) -> Any:

@@ -66,7 +66,7 @@ def patch_scipy() -> None:
     >>> ad.grad(lambda x: scipy.linalg.norm(x))(np.array([3.0, 4.0]))
     array([0.6, 0.8])
     """
-    if PENDING.keys().isdisjoint(sys.modules.keys()):
+    if _PENDING_NAMES.isdisjoint(_MODULE_NAMES):
         return
     for name in tuple(PENDING):
         module, patch = sys.modules.get(name), PENDING.get(name)
@@ -137,6 +137,7 @@ PENDING: dict[str, Function] = {  # by the name of a module not patched yet: wha
     "numpy.polynomial": _patch_series,
     **{f"scipy.{name}": functools.partial(_patch, name) for name in (*MODULES, "optimize")},
 }
+_PENDING_NAMES, _MODULE_NAMES = PENDING.keys(), sys.modules.keys()  # they show what changes
 
 
 def module_of(key: str) -> str:

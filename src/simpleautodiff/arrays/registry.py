@@ -73,7 +73,9 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         if _takes_positions(function, implementation, args) and (
             not kwargs or _takes_keywords(implementation, kwargs)
         ):
-            result = _as_new(implementation(*map(take_current, args), **kwargs), function, args)
+            result = implementation(*map(take_current, args), **kwargs)
+            if args and result is args[0]:
+                result = _as_new(result, function, args)
         else:
             result = _call_with_defaults(function, implementation, args, kwargs)
     except AutodiffError:

@@ -136,22 +136,23 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
         is_array = type(plain) is np.ndarray or type(plain) is np.float64
         if len(args) != arity or not (is_array or (recorded and _is_opaque(plain))):
             return _apply_unwrapped(wrapping, primitive, args)
-        fixed = True
-        for setting in args[1:]:
+        settings, fixed = args[1:], True
+        for setting in settings:
             kind = type(setting)
-            if kind not in IMMUTABLE:
-                if kind not in SETTINGS or (kind is tuple and _has_traced(setting)):
-                    return apply(primitive, *args)
-                fixed = fixed and kind is tuple and IMMUTABLE.issuperset(map(type, setting))
+            if kind in IMMUTABLE or (kind is tuple and IMMUTABLE.issuperset(map(type, setting))):
+                continue
+            if kind not in SETTINGS or (kind is tuple and _has_traced(setting)):
+                return apply(primitive, *args)
+            fixed = False
         try:
-            value = compute(plain, *args[1:]) if is_array else apply(primitive, plain, *args[1:])
+            value = compute(plain, *settings) if is_array else apply(primitive, plain, *settings)
         except REFUSED:
             return apply(primitive, *args)
         if not recorded:
             return value
         level: Any = x.level  # type: ignore[union-attr]
         if not fixed:
-            args = (x, *[_keep(setting, level) for setting in args[1:]])
+            args = (x, *[_keep(setting, level) for setting in settings])
         if type(level) is not FastTape or not level.large or not by_shape or level.roots:
             return _record(level, primitive, args, value)
         own = level[x.index]  # type: ignore[union-attr]  # it may have only a shape

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from simpleautodiff.core.level import REFUSED
+from simpleautodiff.core.linear import ZERO, pull
 from simpleautodiff.core.node import Constant, Node, TapeNode
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.fast.faster_values import is_basic, spread_sum
@@ -34,6 +36,9 @@ class AdjointSums(Protocol):
 
     def needs_masks(self, arg: Node) -> bool:
         """Tell whether structural zeros in the adjoint of an argument must be tracked."""
+
+    def is_free_of_masks(self, arg: Node) -> bool:
+        """Tell whether they need not be, if that is known without a look at every slope."""
 
 
 Pull = Callable[[AdjointSums, Node, Any], bool]
@@ -87,6 +92,25 @@ def pull_div(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
         sweep.add(a, adjoint * slope)
     if type(b) is TapeNode:
         sweep.add(b, adjoint * (-v * slope))
+    return True
+
+
+def pull_unary(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
+    """Carry an adjoint back through a function of one number, by its rule."""
+    (arg,) = node.args
+    try:
+        slope = node.primitive.partials[0](node.value, arg.value)  # type: ignore[union-attr]
+    except REFUSED:  # which the row explains, or turns into NumPy's inf or nan
+        return False
+    term = adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
+    if term is not ZERO:
+        sweep.add(arg, term)
+    return True
+
+
+def pull_neg(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
+    """Carry an adjoint back through -x."""
+    sweep.add(node.args[0], -adjoint)
     return True
 
 
@@ -188,6 +212,22 @@ def pull_sum(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     return True
 
 
+def pull_largest(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
+    """Give the adjoint of a largest or smallest element to it, if there are no two and no nan."""
+    arg, axis, keepdims = node.args
+    x, v = arg.value, node.value
+    spread = spread_sum(adjoint, x, axis, keepdims)
+    if spread is None or not sweep.is_free_of_masks(arg):
+        return False
+    if not keepdims and axis is not None:
+        v = np.expand_dims(v, axis)
+    chosen = x == v
+    if np.count_nonzero(chosen) != v.size or np.isnan(np.add.reduce(v, None)):
+        return False
+    sweep.add(arg, np.where(chosen, spread, 0))
+    return True
+
+
 def pull_matmul(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Carry an adjoint back through a product of vectors and matrices."""
     a, b = node.args
@@ -258,9 +298,12 @@ _BY_NAME: dict[str, Pull] = {
     "div": pull_div,
     "getitem": pull_getitem,
     "matmul": pull_matmul,
+    "max": pull_largest,
     "maximum": pull_maximum,
+    "min": pull_largest,
     "minimum": pull_minimum,
     "mul": pull_mul,
+    "neg": pull_neg,
     "power": pull_power,
     "reshape": pull_reshape,
     "set_item": pull_set_item,
@@ -282,3 +325,5 @@ def enter(primitive: Primitive) -> None:
     is_row = primitive.listed or primitive.restate is not None
     if is_row and primitive.name in _BY_NAME:
         PULLS[primitive] = _BY_NAME[primitive.name]
+    elif is_row and not primitive.arrays and list(map(callable, primitive.partials)) == [True]:
+        PULLS[primitive] = pull_unary

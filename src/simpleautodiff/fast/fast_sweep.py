@@ -16,6 +16,8 @@ from simpleautodiff.core.node import Constant, Node, TapeNode
 from simpleautodiff.core.primitive import TABLE
 from simpleautodiff.fast.array_sweep import ArraySweep
 from simpleautodiff.fast.deferred_factors import Scaled
+from simpleautodiff.fast.direct_pulls import PULLS
+from simpleautodiff.fast.small_sweep import find_slope
 from simpleautodiff.fast.thresholds import THRESHOLDS
 
 FLOATS = {float, np.float64}
@@ -42,7 +44,6 @@ def reverse_sweep(
     added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
     result, constant, ndarray = TapeNode, Constant, np.ndarray
     scalars, float64 = engine.scalars, np.float64  # which elements of arrays are
-    small, medium = THRESHOLDS.small, THRESHOLDS.medium
     arrays: ArraySweep | None = None  # what handles adjoints that are not single numbers
     try:
         for node in reversed(tape):
@@ -50,61 +51,62 @@ def reverse_sweep(
             if adjoint is None:
                 continue
             primitive, kind, of = node.primitive, type(adjoint), type(node.value)
-            if (kind is not float and kind is not float64 and kind not in scalars) or (
-                of is not float and of is not float64 and of not in scalars  # perhaps complex
+            if (kind is float or kind is float64 or kind in scalars) and (
+                of is float or of is float64 or of in scalars  # and not complex
             ):
-                arrays = arrays or ArraySweep(tape, bar, once, masks, partly)
-                if primitive is not None:
-                    if kind is ndarray:
-                        if adjoint.size > medium:
-                            arrays.pull_large(node, adjoint, 1.0)
-                        else:
-                            arrays.pull_small(node, adjoint)
-                            if adjoint.size <= small:
-                                continue
-                    elif kind is Scaled:
-                        arrays.pull_large(node, adjoint.array, adjoint.factor)
-                    elif isinstance(adjoint, PartialAdjoint):
-                        arrays.pull_partial(node, adjoint)
-                    else:
-                        arrays.pull_small(node, adjoint)
-                        continue
-                    if once and not tape.repeatable:
-                        bar[node.index] = None
-                        del tape[node.index :]
-                        node.args = ()
-                elif kind is Scaled:
+                if primitive is added or primitive is subtracted:
+                    a, b = node.args
+                    if type(a) is result:
+                        i = a.index
+                        old = bar[i]
+                        bar[i] = adjoint if old is None else old + adjoint
+                    if type(b) is result:
+                        i = b.index
+                        old = bar[i]
+                        term = adjoint if primitive is added else -adjoint
+                        bar[i] = term if old is None else old + term
+                    continue
+                if primitive is multiplied:
+                    a, b = node.args
+                    if type(a) is result:
+                        i = a.index
+                        old = bar[i]
+                        y = b.value if type(b) is result or type(b) is constant else b
+                        bar[i] = adjoint * y if old is None else old + adjoint * y
+                    if type(b) is result:
+                        i = b.index
+                        old = bar[i]
+                        x = a.value if type(a) is result or type(a) is constant else a
+                        bar[i] = adjoint * x if old is None else old + adjoint * x
+                    continue
+                if primitive is None:
+                    continue
+                if not primitive.arrays:
+                    _pull_rules(node, adjoint, bar)
+                    continue
+            arrays = arrays or ArraySweep(tape, bar, once, masks, partly)
+            if primitive is None:
+                if kind is Scaled:
                     arrays.settle(node.index, adjoint)
                 elif isinstance(adjoint, PartialAdjoint) and not partly:
                     bar[node.index] = adjoint.filled()
-            elif primitive is added or primitive is subtracted:
-                a, b = node.args
-                if type(a) is result:
-                    i = a.index
-                    old = bar[i]
-                    bar[i] = adjoint if old is None else old + adjoint
-                if type(b) is result:
-                    i = b.index
-                    old = bar[i]
-                    term = adjoint if primitive is added else -adjoint
-                    bar[i] = term if old is None else old + term
-            elif primitive is multiplied:
-                a, b = node.args
-                if type(a) is result:
-                    i = a.index
-                    old = bar[i]
-                    term = adjoint * (b.value if type(b) is result or type(b) is constant else b)
-                    bar[i] = term if old is None else old + term
-                if type(b) is result:
-                    i = b.index
-                    old = bar[i]
-                    term = adjoint * (a.value if type(a) is result or type(a) is constant else a)
-                    bar[i] = term if old is None else old + term
-            elif primitive is not None and primitive.arrays:
-                arrays = arrays or ArraySweep(tape, bar, once, masks, partly)
-                arrays.pull_small(node, adjoint)
-            elif primitive is not None:
-                _pull_rules(node, adjoint, bar)
+                continue
+            if kind is ndarray and adjoint.size > THRESHOLDS.medium:
+                arrays.pull_large(node, adjoint, 1.0)
+            elif kind is Scaled:
+                arrays.pull_large(node, adjoint.array, adjoint.factor)
+            elif kind is not ndarray and isinstance(adjoint, PartialAdjoint):
+                arrays.pull_partial(node, adjoint)
+            else:
+                direct = PULLS.get(primitive)
+                if direct is None or not direct(arrays, node, adjoint):
+                    arrays.pull_by_rules(node, adjoint)
+                if kind is not ndarray or adjoint.size <= THRESHOLDS.small:
+                    continue
+            if once and not tape.repeatable:
+                bar[node.index] = None
+                del tape[node.index :]
+                node.args = ()
     finally:
         guessed = arrays is not None and arrays.end()
     return guessed
@@ -131,16 +133,16 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
             slope = 1 / y
             if type(a) is TapeNode:
                 old, term = bar[a.index], adjoint * slope
-                bar[a.index] = term if old is None else plus(old, term)
+                bar[a.index] = term if old is None else old + term
             if type(b) is TapeNode:
                 old, term = bar[b.index], adjoint * (-node.value * slope)
-                bar[b.index] = term if old is None else plus(old, term)
+                bar[b.index] = term if old is None else old + term
             return
     values = node.values()
     for k, arg in enumerate(args):
         if type(arg) is TapeNode:
-            slope = node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]
-            term = pull(slope, adjoint)
+            slope = find_slope(node.primitive, k, node.value, values)
+            term = adjoint * slope if type(slope) is float else pull(slope, adjoint)
             if term is not ZERO:
                 old = bar[arg.index]
                 bar[arg.index] = term if old is None else plus(old, term)

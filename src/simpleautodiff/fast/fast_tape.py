@@ -121,7 +121,7 @@ class FastTape(Tape):
     ) -> list[Any]:
         """Sweep back; if `once`, large arrays are freed soon after the sweep has passed them."""
         bar = self._place(seeds)
-        guessed = reverse_sweep(self, bar, once, masks=True if partly else None, partly=partly)
+        guessed = reverse_sweep(self, bar, once, True if partly else None, partly)
         if guessed and not _are_finite([bar[node.index] for node in inputs]):
             bar = self._place(seeds)
             reverse_sweep(self, bar, once, masks=True)
@@ -150,10 +150,11 @@ class FastTape(Tape):
         """
         if not self.repeatable:
             return False
-        others = [x.value for x in self if type(x.value) not in PLAIN_TYPES]
-        if others and (len(self) < THRESHOLDS.guarded or not all(map(_can_decide, others))):
-            return False
-        return all([node.primitive is None or node.primitive.pure for node in self])
+        if not PLAIN_TYPES.issuperset(map(type, map(_VALUE, self))):
+            others = [x.value for x in self if type(x.value) not in PLAIN_TYPES]
+            if len(self) < THRESHOLDS.guarded or not all(map(_can_decide, others)):
+                return False
+        return all([row is None or row.pure for row in set(map(_PRIMITIVE, self))])
 
     def push(self, seeds: Seeds, results: Sequence[Node]) -> list[Any]:
         """Sweep forward from seeded nodes; return the tangents of some others."""
@@ -193,5 +194,6 @@ class ByIndex(dict[Any, Any]):
 
 
 _FIRST = (0,)
+_PRIMITIVE, _VALUE = operator.attrgetter("primitive"), operator.attrgetter("value")
 _NOTHING = bytes(64)  # the memory of arrays that only have a shape
 _NO_STRIDES = (0,) * 64

@@ -67,12 +67,11 @@ def _softplus(compute: Compute) -> Compute:
 def _sigmoid(compute: Compute) -> Compute:
     def sigmoid(x: Any) -> Any:
         """Compute it in place, with one exponential."""
-        if not x.ndim:
+        largest = _EXP_IS_FINITE_TO.get(x.dtype.char)
+        if largest is None or not x.ndim or np.minimum.reduce(x, None, initial=0) < -largest:
             return compute(x)
-        with np.errstate(over="ignore"):
-            e = np.exp(-x)
-        if np.isinf(e).any():  # there 1 / (1 + e) would underflow too soon
-            return compute(x)
+        e = np.negative(x)
+        np.exp(e, out=e)
         e += 1
         return np.divide(1, e, out=e)
 
@@ -81,10 +80,16 @@ def _sigmoid(compute: Compute) -> Compute:
 
 def _sech_squared(compute: Compute) -> Compute:
     def sech_squared(x: Any) -> Any:
-        """Compute it in place, in two arrays instead of eight."""
-        if not x.ndim or x.dtype.char not in "fd":
+        """Compute it in place, in one or two arrays instead of eight."""
+        largest = _EXP_IS_FINITE_TO.get(x.dtype.char)
+        if largest is None or not x.ndim:
             return compute(x)
         e = np.abs(x)
+        if x.size < THRESHOLDS.many:  # the square of 1 / cosh(largest) is 0
+            np.minimum(e, largest, out=e)
+            np.cosh(e, out=e)
+            np.reciprocal(e, out=e)
+            return np.multiply(e, e, out=e)
         e *= -2
         np.exp(e, out=e)
         below = e + 1
@@ -93,6 +98,9 @@ def _sech_squared(compute: Compute) -> Compute:
         return np.divide(e, below, out=e)
 
     return sech_squared
+
+
+_EXP_IS_FINITE_TO = {"f": 88.0, "d": 709.0}  # by the character of the dtype
 
 
 def _sum(compute: Compute) -> Compute:
@@ -202,13 +210,17 @@ def fit_quickly(derivative: Any, like: Any) -> Any:
     """Give a derivative the shape of a value, with a fast path for NumPy arrays of one dtype."""
     arrays = type(derivative) is np.ndarray and isinstance(like, (np.ndarray, np.generic))
     if arrays and derivative.dtype is like.dtype:
-        if derivative.shape == like.shape:
+        new, extra = like.shape, derivative.ndim - like.ndim
+        if derivative.shape == new:
             return derivative
-        if not like.ndim:
+        if not new:
             return np.add.reduce(derivative, None)
-        extra = derivative.ndim - like.ndim
-        if extra > 0 and derivative.shape[extra:] == like.shape:
-            return np.add.reduce(derivative, 0 if extra == 1 else tuple(range(extra)))
+        total = np.add.reduce(derivative, tuple(range(extra))) if extra > 0 else derivative
+        if extra >= 0 and 1 in new:
+            stretched = tuple([i for i, n in enumerate(new) if n == 1 != total.shape[i]])
+            total = np.add.reduce(total, stretched, keepdims=True)
+        if total.shape == new:
+            return total
     return fit(derivative, like)
 
 

@@ -11,21 +11,35 @@ from simpleautodiff.core.level import REFUSED
 from simpleautodiff.core.linear import ZERO, LinearRule, plus, pull
 from simpleautodiff.core.node import Constant, Node, TapeNode
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.fast.direct_pulls import PULLS
+from simpleautodiff.fast.direct_pulls import NUMPY_TYPES, PULLS
 from simpleautodiff.fast.faster_values import ADD_IN_PLACE, UNMASKED, fit_quickly
 from simpleautodiff.fast.finite_slopes import has_singular_slopes
 from simpleautodiff.fast.thresholds import THRESHOLDS
 
-_SINGLE = {int, float, np.float64}
+_ARRAY = np.ndarray
+_PYTHON = {int, float}
+_SINGLE = {*_PYTHON, np.float64}
 
 
-def _find_slope(primitive: Any, value: Any, x: Any) -> Any:
-    """Return the local derivative of a function of one number or array."""
-    rule = primitive.partials[0]
-    try:
-        return rule(value, x) if callable(rule) else rule
-    except REFUSED:  # which the row explains, or turns into NumPy's inf or nan
-        return primitive.partial(0, value, (x,))
+def find_slope(primitive: Any, k: int, value: Any, values: Sequence[Any]) -> Any:
+    """Return a local derivative, by its rule alone if nothing has to be widened or explained."""
+    rule = primitive.partials[k]
+    if not callable(rule):
+        return rule
+    if len(values) == 1 or type(value) is float or _are_alike(value, values):
+        try:
+            return rule(value, *values)
+        except REFUSED:
+            pass  # which the row explains, or turns into NumPy's inf or nan
+    return primitive.partial(k, value, tuple(values))
+
+
+def _are_alike(value: Any, values: Sequence[Any]) -> bool:
+    """Tell whether values have the dtype of a result of NumPy, or are Python's numbers."""
+    if type(value) not in NUMPY_TYPES:
+        return False
+    dtype = value.dtype
+    return all([x.dtype is dtype if type(x) in NUMPY_TYPES else type(x) in _PYTHON for x in values])
 
 
 class SmallSweep:
@@ -60,17 +74,11 @@ class SmallSweep:
         """Carry back a small adjoint, or one that is not NumPy's."""
         direct = PULLS.get(node.primitive)  # type: ignore[arg-type]
         if direct is None or not direct(self, node, adjoint):
-            self._pull_by_rules(node, adjoint)
+            self.pull_by_rules(node, adjoint)
 
-    def _pull_by_rules(self, node: Node, adjoint: Any) -> None:
-        """Carry back an adjoint by the rules of the row; a single rule is called directly."""
-        args, primitive = node.args, node.primitive
-        if len(args) == 1 and type(args[0]) is TapeNode and not primitive.arrays:  # type: ignore[union-attr]
-            slope = _find_slope(primitive, node.value, args[0].value)
-            term = adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
-            if term is not ZERO:
-                self.add(args[0], term)
-            return
+    def pull_by_rules(self, node: Node, adjoint: Any) -> None:
+        """Carry back an adjoint by the rules of the row."""
+        args = node.args
         values = [x.value if type(x) is TapeNode or type(x) is Constant else x for x in args]
         for k, arg in enumerate(args):
             if type(arg) is TapeNode:
@@ -87,7 +95,7 @@ class SmallSweep:
             if self._add_elements(primitive, arg, adjoint, values):
                 return ZERO
             return self._pull_of(primitive, rule, arg)(adjoint, *values)
-        slope = primitive.partial(k, node.value, tuple(values))
+        slope = find_slope(primitive, k, node.value, values)
         return adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
 
     def _add_elements(self, primitive: Any, arg: Node, adjoint: Any, values: Sequence[Any]) -> bool:
@@ -119,6 +127,11 @@ class SmallSweep:
             self.masks = self._find_masks()
         return self.masks
 
+    def is_free_of_masks(self, arg: Node) -> bool:
+        """Tell whether no masks are needed, if that is known without a look at every slope."""
+        known = self.masks is not None or self.tape.repeatable
+        return known and not self.needs_masks(arg)
+
     def _find_masks(self) -> bool:
         if self.tape.can_be_swept_again():
             self.guess = np.geterr()
@@ -130,16 +143,15 @@ class SmallSweep:
     def add(self, arg: Node, term: Any) -> None:
         """Add a contribution to the adjoint of a parent."""
         like, i, bar = arg.value, arg.index, self.bar
-        if (
-            type(term) is not np.ndarray
-            or type(like) is not np.ndarray
-            or term.shape != like.shape
-            or term.dtype is not like.dtype
-        ) and not (type(term) in _SINGLE and type(like) in _SINGLE):
+        kind, wanted = type(term), type(like)
+        if kind is _ARRAY and wanted is _ARRAY:
+            if term.shape != like.shape or term.dtype is not like.dtype:
+                term = fit_quickly(term, like)
+        elif kind not in _SINGLE or wanted not in _SINGLE:
             term = fit_quickly(term, like)
         old = bar[i]
         if old is not None:
-            term = old + term if type(term) is np.ndarray else plus(old, term)
+            term = old + term if type(term) in NUMPY_TYPES else plus(old, term)
         bar[i] = term
 
     def own(self, arg: Node, adjoint: Any) -> Any:
@@ -147,16 +159,19 @@ class SmallSweep:
         like, i, bar = arg.value, arg.index, self.bar
         if type(like) is not np.ndarray or like.size > THRESHOLDS.small:
             return None
+        dtype = like.dtype
         if type(adjoint) is not float and (
-            not isinstance(adjoint, (np.ndarray, np.float64)) or adjoint.dtype is not like.dtype
+            not isinstance(adjoint, (np.ndarray, np.float64)) or adjoint.dtype is not dtype
         ):
             return None
         total = bar[i]
+        if i in self.owned and type(total) is np.ndarray and total.dtype is dtype:
+            return total
         if total is None:
-            total = np.zeros(like.shape, like.dtype)
-        elif type(total) is not np.ndarray or total.dtype is not like.dtype:
+            total = np.zeros(like.shape, dtype)
+        elif type(total) is not np.ndarray or total.dtype is not dtype:
             return None
-        elif i not in self.owned:
+        else:
             total = total.copy()
         bar[i] = total
         self.owned.add(i)

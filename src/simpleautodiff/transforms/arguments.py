@@ -7,7 +7,6 @@ import inspect
 import operator
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,9 +149,7 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
                 args[key] = tree
             else:
                 kwargs = {**kwargs, key: tree}
-    result = run_with_replacements(
-        f, partial(call_explained, f, args, kwargs), partial(_call_again, f, args, kwargs)
-    )
+    result = run_with_replacements(f, call_explained, _call_again, f, args, kwargs)
     if type(result) is TapeNode:
         return result
     return take_current(result) if isinstance(result, Traced) else map_leaves(_take_node, result)

@@ -23,7 +23,7 @@ from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.arguments import Selection, call, name_of
 from simpleautodiff.transforms.complex_derivative import combine_gradients
 from simpleautodiff.transforms.kinks import KINK_TAPES, note_sweep
-from simpleautodiff.transforms.results import check_open, tell_found
+from simpleautodiff.transforms.results import REAL_NUMBERS, check_open, tell_found
 from simpleautodiff.values.functions import (
     check_value,
     has_dtype,
@@ -116,8 +116,8 @@ class RecordedCall:
         The seed `unit` selects an element of the result. `once` says that this is the last sweep,
         which may release the graph on its way.
         """
-        is_float = type(result) is TapeNode and type(result.value) is float
-        if is_float or not is_complex(to_plain(result)):
+        is_real = type(result) is TapeNode and type(result.value) in REAL_NUMBERS
+        if is_real or not is_complex(to_plain(result)):
             return self.pull([(result, unit)], once)
         of_real = self.pull([(result, unit * (1 + 0j))])
         of_imaginary = self.pull([(result, unit * -1j)])
@@ -138,7 +138,9 @@ class RecordedCall:
         for result, seed in seeds:
             if seed is not ZERO and type(result) is TapeNode and result.level is self.tape:
                 like = result.value
-                if type(like) is not float and has_dtype(to_plain(like)):
+                if type(like) is np.float64 and type(seed) is int:
+                    seed = np.float64(seed)
+                elif type(like) is not float and has_dtype(to_plain(like)):
                     seed = to_type_of(seed, to_plain(like))  # a copy of a plain 1 would be float64
                 recorded.append((result, seed))
         if KINK_TAPES:

@@ -23,7 +23,7 @@ ON_DERIVATIVES: ContextVar[Callable[[list[Any]], None] | None] = ContextVar(
     "ON_DERIVATIVES", default=None
 )
 
-_NUMBERS = {float, np.float32, np.float64}
+REAL_NUMBERS = {float, np.float32, np.float64}
 
 
 def tell_found(derivatives: list[Any]) -> None:
@@ -35,7 +35,7 @@ def tell_found(derivatives: list[Any]) -> None:
 
 def check_number(result: Any, level: Level, f: Callable[..., Any]) -> Any:
     """Return the result of `f` if it is one number; raise a helpful error if it is not."""
-    if type(result) is TapeNode and result.level is level and type(result.value) in _NUMBERS:
+    if type(result) is TapeNode and result.level is level and type(result.value) in REAL_NUMBERS:
         return result
     full = shape(to_plain(result))
     if full or isinstance(result, (list, tuple, dict)):

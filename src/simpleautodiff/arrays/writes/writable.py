@@ -95,7 +95,7 @@ def _fits(self: Writable, cell: Cell) -> bool:
 
 def as_cell(self: Writable, index: Any) -> Cell | None:
     """Return an index of integers, as nonnegative ones; None for any other index."""
-    full = shape(self)
+    full, _ = self.form or _find_form(self)
     if type(index) is int:
         return (index % full[0],) if full and -full[0] <= index < full[0] else None
     if type(index) is slice:
@@ -212,7 +212,10 @@ def get_item(self: Writable, index: Any) -> Any:
     """Return the selected elements: a view for a basic index, otherwise a scalar or a copy."""
     cell = as_cell(self, index)
     if cell is not None and len(cell) == len(shape(self)):
-        return self.writes[cell] if cell in self.writes else _read(_find_readable(self, cell), cell)
+        if cell in self.writes:
+            return self.writes[cell]
+        array = unpromote(self.value) if _fits(self, cell) else self.current
+        return _read(array, cell)
     kind = type(index)
     if kind is not slice and not (kind is tuple and _BASIC.issuperset(map(type, index))):
         if find_batches(index):

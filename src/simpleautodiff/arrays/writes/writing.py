@@ -223,6 +223,8 @@ def _view(self: Writable, *args: Any, **kwargs: Any) -> Any:
 
 
 def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    if method == "__call__" and not kwargs:
+        return as_made(ufunc(*map(take_current, inputs)))  # nearly all calls
     if method == "at":
         return write_at(ufunc, *inputs)
     out = kwargs.pop("out", (None,))
