@@ -24,7 +24,7 @@ COMPILED = {
     **{f"precise {tier}": 40 for tier in TIERS[:2]},
     **{f"precise {tier}": 12 for tier in TIERS[2:]},
     **{"vmap numpy": 40, "vmap optimised": 12, "python": 40, "c": 6},
-    **{"rolled": 40, "precise rolled": 40},
+    **{"rolled": 40, "precise rolled": 40, "threads": 40},
     **{"JAX": 60, "differences": 100, "strict": 100, "dask": 12, "JAX arrays": 12, "torch": 20},
 }
 
