@@ -162,34 +162,30 @@ class LoopSchedule:
             line = line._replace(args=tuple([self.multipliable(arg) for arg in line.args]))
         elif how in (GATHER, SCATTER):
             line = self._with_distances(line, how)
-        number = len(self.lines)
+        number = self._enter(line, how, view)
         if how == LAYERS:
             self.layers[number] = boxes(self, line)
+        stage = -1 if how in (INPUT, VIEW) else self._stage(number)
+        self.stage[number] = max(stage, self._guarded) if how == NUMPY else stage
+        return number
+
+    def _enter(self, line: Line, how: str, view: View | None) -> Ref:
+        """Add a line that is ready before all others; without a view, with memory of its own."""
+        number = Ref(len(self.lines))
         self.lines.append(line)
         self.how.append(how)
-        self.views.append(view or whole(number, line.shape))
-        stage = -1 if how in (INPUT, VIEW) else self._stage(number)
-        if how == NUMPY:
-            stage = max(stage, self._guarded)
-        self.stage.append(stage)
-        return Ref(number)
+        self.views.append(view or whole(int(number), line.shape))
+        self.stage.append(-1)
+        return number
 
     def constant_line(self, array: Any) -> Ref:
         """Add a line that is a constant array."""
-        self.lines.append(Line(TABLE["pos"], (array,), {}, array.shape, array.dtype))
-        self.how.append(VIEW)
-        self.views.append(self.view(array))
-        self.stage.append(-1)
-        return Ref(len(self.lines) - 1)
+        line = Line(TABLE["pos"], (array,), {}, array.shape, array.dtype)
+        return self._enter(line, VIEW, self.view(array))
 
     def add_buffer(self, shape: Shape, dtype: Any) -> int:
         """Add memory for what no line of the program computes; return its root."""
-        number = len(self.lines)
-        self.lines.append(Line(np.empty, (shape,), {}, shape, dtype))
-        self.how.append(REDUCE)
-        self.views.append(whole(number, shape))
-        self.stage.append(-1)
-        return number
+        return int(self._enter(Line(np.empty, (shape,), {}, shape, dtype), REDUCE, None))
 
     def _view_of(self, line: Line) -> View | None:
         if not isinstance(line.what, Primitive) or not line.args or type(line.args[0]) is not Ref:
