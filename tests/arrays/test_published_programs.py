@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import scipy.ndimage
+import scipy.sparse.linalg
 from scipy.integrate import odeint, quad
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import brentq
 from scipy.sparse import csr_matrix, diags, eye, kron
-from scipy.sparse.linalg import spsolve
 from scipy.spatial.distance import cdist
 from scipy.stats import multivariate_normal, norm
 
@@ -176,7 +176,7 @@ def assemble_lattice(p):
     e = np.ones(3)
     line = diags([-e[:-1], 2 * e, -e[:-1]], [-1, 0, 1])
     plane = kron(eye(3), line) * p[0] + kron(line, eye(3)) * p[1] + 0.1 * eye(9)
-    return spsolve(plane.tocsc(), np.arange(9.0))[4]
+    return scipy.sparse.linalg.spsolve(plane.tocsc(), np.arange(9.0))[4]
 
 
 @dataclass

@@ -306,4 +306,5 @@ PROTOCOLS: dict[str, Any] = {  # the protocols through which other libraries cal
     "__dask_tokenize__": _refuse_dask,
     "__array_namespace__": lambda self, api_version=None: np,
     "__array_priority__": 1000,
+    "__pandas_priority__": 10000,  # makes pandas leave `series * node` to the node
 }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.newton import newton_steps
+from simpleautodiff.arrays.scipy.solver_hints import refuse_nodes
 from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.errors import ArgumentError, DomainError, cite_line
 from simpleautodiff.plug import ode
@@ -41,6 +42,7 @@ def find_root(solver: F, *args: Any, **kwargs: Any) -> Any:
     parameters = (*as_tuple(call.arguments.get("args")), *held)
     call.arguments.update(plain_tree(dict(call.arguments)))
     call.arguments.update(zip(names, functions, strict=True))
+    call.arguments[names[0]] = refuse_nodes(functions[0], f"optimize.{solver.__name__}")
     results: list[Any] = []
 
     def solve(*parameters: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Labelled arrays of xarray: operations take the array inside, and label their results again."""
+"""Labelled arrays: operations take the array inside; results are labelled again as xarray's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 def strip_labels(x: Any) -> Any:
     """Return the array inside a labelled one; return anything else unchanged."""
-    return x.data if _is_labelled(x) else x
+    if _is_labelled(x):
+        return x.data
+    return x.to_numpy() if _is_of_pandas(x) else x
 
 
 def keep_labels(x: Any, result: Any) -> Any:
@@ -22,3 +24,7 @@ def keep_labels(x: Any, result: Any) -> Any:
 
 def _is_labelled(x: Any) -> bool:
     return type(x).__module__.startswith("xarray.") and hasattr(type(x), "data")
+
+
+def _is_of_pandas(x: Any) -> bool:
+    return type(x).__module__.startswith("pandas.") and hasattr(type(x), "to_numpy")

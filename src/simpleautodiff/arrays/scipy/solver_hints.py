@@ -66,7 +66,7 @@ def _carry(solver: Any, carrier: str) -> Any:
     def call_solver(*args: Any, **kwargs: Any) -> Any:
         first = args[:1]
         if takes_solver and first and callable(args[0]):
-            first = (_refuse_nodes(args[0], f"optimize.{solver.__name__}"),)
+            first = (refuse_nodes(args[0], f"optimize.{solver.__name__}"),)
         if not any(isinstance(arg, Traced) for arg in (*args, *kwargs.values())):
             try:
                 return solver(*first, *args[1:], **kwargs)
@@ -78,7 +78,7 @@ def _carry(solver: Any, carrier: str) -> Any:
     return call_solver
 
 
-def _refuse_nodes(function: Any, name: str) -> Any:
+def refuse_nodes(function: Any, name: str) -> Any:
     """Return a function that raises where it would give a node to compiled code, which prints."""
 
     @functools.wraps(function)
