@@ -164,8 +164,9 @@ class Recorder(Level):
     """A level whose record is a graph of nodes."""
 
     node_type: type[Node] = TapeNode
-    shown = False  # whether users see each step: record only theirs
-    every_step = False  # whether a call that could be one step is recorded by its own steps
+    # Whether users see each step: record only theirs; and whether a call that could be one step is
+    # recorded by its own steps.
+    shown = every_step = False
 
     def retain(self, x: Any) -> Any:
         """Return a constant, protected from changes while the graph is used."""
