@@ -164,7 +164,7 @@ class Recorder(Level):
     """A level whose record is a graph of nodes."""
 
     node_type: type[Node] = TapeNode
-    # Whether users see each step: record only theirs. Whether a call that could be one step is
+    # Whether users see each step: record only theirs; and whether a call that could be one step is
     # recorded by its own steps.
     shown = every_step = False
 

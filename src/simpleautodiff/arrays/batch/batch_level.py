@@ -26,11 +26,13 @@ from simpleautodiff.core.level import Level, apply, to_plain
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import (
     RAISED_BY_NUMBERS,
+    ArgumentError,
     LostDerivativeError,
     cite_line,
 )
 from simpleautodiff.rules.array.indexing import (
-    flat_indices_of_each,
+    UNEQUAL_MASKS,
+    flat_indices,
     getitem,
     scatter,
     set_item,
@@ -271,7 +273,7 @@ def _flat_indices(level: BatchLevel, index: Any, full: tuple[int, ...], own: boo
     """Return an index of batches as flat indices into the array of all examples."""
     indices = _integer_indices(level, index, full)
     if indices is None:
-        indices = flat_indices_of_each(level, index, full).value
+        indices = _general_indices(level, index, full)
     starts = np.arange(level.size).reshape(-1, *(1,) * (len(shape_of(indices)) - 1))
     return indices + starts * math.prod(full) if own else indices
 
@@ -284,6 +286,13 @@ def _integer_indices(level: BatchLevel, index: Any, full: tuple[int, ...]) -> An
         return None
     rows = index.value % full[0]
     return rows if len(full) == 1 else np.arange(math.prod(full)).reshape(full)[rows]
+
+
+def _general_indices(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:
+    try:
+        return level.one_by_one(lambda one: flat_indices(one, full), (index,)).value
+    except ArgumentError:
+        raise LostDerivativeError(UNEQUAL_MASKS + cite_line()) from None
 
 
 def batch(value: Any, axis: int, level: BatchLevel) -> Batch:

@@ -80,26 +80,22 @@ def _is_recorded_integer(part: Any) -> bool:
     return is_recorded(part) and part.shape == () and part.dtype.kind in "iu"
 
 
+UNEQUAL_MASKS = """a mask that chooses more elements in one example of a batch than in another: \
+use all elements, and np.where(mask, new, old), or np.sum(x, where=mask); y[mask] = number is such \
+a choice, too"""
+
+
 def flat_indices(index: Any, full: tuple[int, ...]) -> Any:
     """Return the flat indices of the elements that an index selects in an array of shape `full`."""
     batches = find_batches(index)
     if batches and isinstance(index, tuple):
         level: Any = max((part.level for part in batches), key=lambda level: level.number)
-        return flat_indices_of_each(level, index, full)
+        try:
+            return level.one_by_one(lambda one: flat_indices(one, full), (index,))
+        except ArgumentError:
+            raise LostDerivativeError(UNEQUAL_MASKS + cite_line()) from None
     indices = np.arange(math.prod(full)).reshape(full)
     return getitem(indices, index) if batches or is_recorded(index) else indices[index]
-
-
-def flat_indices_of_each(level: Any, index: Any, full: tuple[int, ...]) -> Any:
-    """Return the flat indices that an index selects in each example of a batch."""
-    try:
-        return level.one_by_one(lambda one: flat_indices(one, full), (index,))
-    except ArgumentError:
-        raise LostDerivativeError(
-            "a mask that chooses more elements in one example of a batch than in another: use all "
-            "elements, and np.where(mask, new, old), or np.sum(x, where=mask); y[mask] = number "
-            f"is such a choice, too{cite_line()}"
-        ) from None
 
 
 def mark_index(index: Any, full: tuple[int, ...]) -> Any:
