@@ -127,3 +127,13 @@ def test_a_large_factor_is_not_divided_into_blocks():
     a = a @ a.T / size + np.eye(size)
     slope = ad.grad(lambda a: 2 * np.sum(np.log(np.diag(np.linalg.cholesky(a)))))(a)
     np.testing.assert_allclose(slope + slope.T, 2 * np.linalg.inv(a), rtol=1e-9, atol=1e-11)
+
+
+def test_a_mask_may_change_after_its_use():
+    def f(x):
+        mask = MASK.copy()
+        y = where(mask, x, 2.0 * x)
+        mask[:] = False
+        return np.sum(y)
+
+    np.testing.assert_array_equal(ad.grad(f)(X), np.where(MASK, 1.0, 2.0))
