@@ -241,6 +241,8 @@ def test_a_check_names_the_derivatives_of_all_results(several, capsys):
     assert re.findall("∂.*", text) == ["∂z[0]/∂x", "∂z[1]/∂x", "∂z[0]/∂y", "∂z[1]/∂y"]
     numbers = re.findall(r"forward +(\S+)", text)
     assert numbers == ["2", "1", "3", "1"]
+    as_in_tables = out(capsys, "check", f"{several}:listed", "x=3", "y=2")
+    assert re.findall("∂.*", as_in_tables) == ["∂z1/∂x", "∂z2/∂x", "∂z1/∂y", "∂z2/∂y"]
     by_element = out(capsys, "check", "x*x", "x=[1, 2]", "--order", "2")
     assert re.findall("∂.*", by_element)[:2] == ["∂²y[0]/∂x[0]²", "∂²y[1]/∂x[0]²"]
     many = out(capsys, "check", "x*x", f"x={list(range(1, 13))}")

@@ -90,7 +90,13 @@ def write_labels(problem: Problem, order: int) -> list[str]:
         for name, value in zip(problem.names, problem.values, strict=True)
         for label in _name_elements(value, name)
     ]
-    results = _name_elements(problem.function(*problem.values), problem.y)
+    leaves = flatten(problem.function(*problem.values))[0]
+    numbers = range(1, len(leaves) + 1) if len(leaves) > 1 else [""]  # z1, z2, as in tables
+    results = [
+        label
+        for number, leaf in zip(numbers, leaves, strict=True)
+        for label in _name_elements(leaf, f"{problem.y}{number}")
+    ]
     times = _superscript(order)
     return [f"∂{times}{result}/∂{name}{times}" for name in inputs for result in results]
 
