@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import simpleautodiff as ad
+from simpleautodiff.display.explorer.page_data import make_document
 from simpleautodiff.display.stepper.stepper import Stepper
 from simpleautodiff.display.stepper.terminal import interact
 
@@ -43,6 +44,23 @@ def test_stepping_to_the_end_equals_the_sweep(mode):
     expected = s.program.tangents("x1") if mode == "forward" else s.program.adjoints()
     assert s.result() == expected
     assert s.result()["v5" if mode == "forward" else "x1"] == 5.5
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize(
+    ("f", "at"), [(paper, (2, 5)), (lambda a: np.sum(a**2), (np.array([1.0, 2.0]),))]
+)
+def test_a_sweep_begins_in_steps_and_on_the_page_as_in_its_table(f, at, mode):
+    t = ad.trace(f, *at)
+    table = t.tangents(t.names[t.inputs[0]]) if mode == "forward" else t.adjoints()
+    name, symbols = (cell.text for cell in table.rows[0].cells[:2])
+    steps = ad.step(f, *at, mode=mode)
+    while steps.next().kind != "seed":
+        pass
+    said = steps.tell(steps.event)
+    assert said == f"{name} = {symbols}" + ("" if symbols == "all ones" else " = 1")
+    sweeps = [sweep for sweep in make_document(t)["sweeps"] if sweep["mode"] == mode]
+    assert sweeps[0]["seed"] == symbols
 
 
 def test_both_modes_agree_with_grad():

@@ -27,6 +27,7 @@ from simpleautodiff.display.notation.formulas import (
 )
 from simpleautodiff.display.notation.labels import write_slope
 from simpleautodiff.display.notation.rich_text import show_minus
+from simpleautodiff.display.notation.step_sentences import seed_symbols
 from simpleautodiff.display.stepper.search import search_down, search_up
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.program.notation import Term
@@ -240,6 +241,7 @@ def _forward(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
     return {
         "mode": "forward",
         "root": at[name],
+        "seed": seed_symbols(program, name, "forward"),
         "search": [[int(placed), i] for placed, i in search],
         "numbers": {
             i: json_number(tangents[program.names[program.nodes[i]]], small) for i in reached
@@ -252,6 +254,7 @@ def _reverse(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
     return {
         "mode": "reverse",
         "root": at[name],
+        "seed": seed_symbols(program, name, "reverse"),
         "search": [[int(kind == "place"), at[node]] for kind, node in search_up(program, name)],
         "terms": [
             [*_term(at, item), json_number(item.total, len(program.nodes) <= MOST_DRAWN)]

@@ -9,6 +9,7 @@ from simpleautodiff.display.notation.formulas import (
     Pull,
     adjoint_term,
     adjoint_terms,
+    partial_name,
     suppress_warnings,
     tangent_terms,
     value_terms,
@@ -17,8 +18,10 @@ from simpleautodiff.display.notation.formulas import (
     write_value,
 )
 from simpleautodiff.display.notation.rich_text import show_minus
-from simpleautodiff.program.program import Program
+from simpleautodiff.program.program import Program, output_names, sweeps_all_elements
 from simpleautodiff.program.written_numbers import write_result
+
+ALL_ONES = "all ones"  # the seed of a sweep for all elements of an array together
 
 
 def write_accented(name: str, mode: str) -> str:
@@ -38,7 +41,8 @@ def derivative_line(program: Program, mode: str, event: Any, found: Mapping[str,
     """Say in one line how a tangent or an adjoint was computed; `found` are those of the sweep."""
     left = write_accented(event.name, mode)
     if event.kind == "seed":
-        return f"{left} = 1, the seed"
+        start = seed_symbols(program, event.name, mode)
+        return _equate(left, start, *([] if start == ALL_ONES else ["1"]))
     if mode == "forward":
         terms = tangent_terms(program, program.node(event.name), found)
     else:
@@ -48,6 +52,14 @@ def derivative_line(program: Program, mode: str, event: Any, found: Mapping[str,
         old = None if event.first else (adjoint_term(event.name), event.before)
         terms = adjoint_terms(program, [pull], event.number, old)
     return _equate(left, *[term.text for term in terms], write_result(event.number))
+
+
+def seed_symbols(program: Program, root: str, mode: str) -> str:
+    """Write what a sweep begins with: ∂x/∂x forward, ȳ in reverse."""
+    if mode == "reverse":
+        ends = {program.names[node]: name for name, node in output_names(program)}
+        return write_bar(ends.get(root, root))
+    return ALL_ONES if sweeps_all_elements(program, root) else partial_name(root, root).text
 
 
 def _equate(*sides: str) -> str:

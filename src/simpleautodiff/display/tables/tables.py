@@ -30,6 +30,7 @@ from simpleautodiff.display.notation.formulas import (
     write_value,
 )
 from simpleautodiff.display.notation.missing import write_missing
+from simpleautodiff.display.notation.step_sentences import ALL_ONES
 from simpleautodiff.display.tables import formats
 from simpleautodiff.display.tables.folded_rows import SkippedRow, close_gaps, hide_steps
 from simpleautodiff.program.notation import Term
@@ -213,7 +214,7 @@ def tangents_table(program: Program, wrt: str, unfold: bool = False, seed: Any =
     dot = Program.tangents(program, wrt, seed=seed)
     seeded = not isinstance(seed, int) or seed != 1
     whole = sweeps_all_elements(program, wrt) or seeded
-    start = _words("the seed" if seeded else "all ones")
+    start = _words("the seed" if seeded else ALL_ONES)
     inputs = [
         _skip_row(program, node, hidden, write_dot(name))
         or _table_row(

@@ -75,7 +75,10 @@ function writer(doc, now) {
       const { symbols, numbers } = node.op ? valueSides(event.node) : { symbols: "", numbers: "" };
       return { name: nameHtml(node.name), symbols: math(symbols), numbers: math(numbers), result: resultOf(event.node) };
     }
-    if (event.kind === "seed") return { ...base, symbols: "1, the seed", numbers: "", result: "1" };
+    if (event.kind === "seed") {
+      const { seed } = doc.sweeps[phase.sweep];
+      return { ...base, symbols: math(seed), numbers: "", result: seed === "all ones" ? "" : "1" };
+    }
     return event.kind === "tangent" ? tangentRow(event, base, phase) : adjointRow(event, base, phase);
   }
 
@@ -225,8 +228,7 @@ function writer(doc, now) {
     }
     const { name, symbols, numbers, result } = row(event, phase);
     const cells = [symbols, numbers, minus(result)].filter((cell) => cell.textContent ?? cell);
-    const seen = event.kind === "seed" ? [symbols] : cells;
-    return [...name, ...seen.flatMap((cell) => [" = ", cell])];
+    return [...name, ...cells.flatMap((cell) => [" = ", cell])];
   }
 
   function foldSentence(event, phase) {
