@@ -35,9 +35,14 @@ class AlikeNode(ModelNode):
 
 
 def are_alike(one: ModelNode, other: ModelNode) -> bool:
-    """Tell whether two nodes have the same value, operation and parents."""
-    return one is other or (
-        (one.value, one.operation, len(one.parents))
-        == (other.value, other.operation, len(other.parents))
-        and all(map(are_alike, one.parents, other.parents))
-    )
+    """Tell whether two nodes have the same value, operation and parents; each pair is met once."""
+    pairs, met = [(one, other)], set[tuple[int, int]]()
+    while pairs:
+        a, b = pairs.pop()
+        if a is b or (id(a), id(b)) in met:
+            continue
+        if (a.value, a.operation, len(a.parents)) != (b.value, b.operation, len(b.parents)):
+            return False
+        met.add((id(a), id(b)))
+        pairs += zip(a.parents, b.parents, strict=True)
+    return True
