@@ -4,10 +4,12 @@ import math
 
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.optimize
 import simpleautodiff.numpy as hips_np
 
 import simpleautodiff as ad
+from oracle.engines import engines
 from simpleautodiff import plug
 
 
@@ -325,6 +327,15 @@ def test_a_node_lost_in_the_users_own_function_is_not_said_to_be_the_solvers(sol
 
     with pytest.raises(ad.LostDerivativeError, match=r"would drop its derivative.*test_plug\.py"):
         solve(f)
+
+
+def test_solvers_that_a_second_copy_of_the_package_has_patched_take_plain_numbers():
+    """As where a module is reloaded: what one copy patched, another patches again around it."""
+    for package in (ad, engines().plain):
+        assert package.grad(lambda x: scipy.integrate.quad(np.cos, 0, 1)[0] * x)(1.0)
+    assert plug.solve_ivp(lambda t, y: -y, (0, 2), [1.0]).success
+    with pytest.raises(ad.LostDerivativeError, match=r"float\(\)"):
+        plug.solve_ivp(lambda t, y: [ad.grad(lambda x: float(x))(1.0)], (0, 1), [1.0])
 
 
 def test_plain_integrals_are_scipys():

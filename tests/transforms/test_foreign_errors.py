@@ -21,7 +21,7 @@ CALLS = {  # code that takes plain numbers: part of the advice
     "sum of the class": (np.ndarray.sum, r"write x\.sum\(\.\.\.\)"),
     "operator of the class": (lambda x: np.ndarray.__add__(x, x), r"write x\.__add__\(\.\.\.\)"),
     "operator of floats": (lambda x: float.__mul__(x, 2.0), r"write x\.__mul__\(\.\.\.\)"),
-    "%d": (lambda x: "%d" % x, r"x:\.0f"),  # noqa: UP031
+    "%x": (lambda x: "%x" % x, r"int\(x\.value\)"),  # noqa: UP031
     "bytes": (lambda x: bytes(2 * x), r"x\.value"),
     "timedelta": (lambda x: datetime.timedelta(seconds=x), r"Write x\.value where no derivative"),
     "mean": (lambda x: statistics.mean([x, x]), r"write np\.mean\(x\)"),

@@ -28,8 +28,10 @@ def scipy_module(name: str) -> Any:
 
 def plain_solver(module: str, name: str) -> F:
     """Return a solver of SciPy that takes plain numbers alone."""
-    solver = getattr(scipy_module(module), name)
-    return getattr(solver, "plain", solver)  # type: ignore[no-any-return]
+    solver: F = getattr(scipy_module(module), name)
+    while hasattr(solver, "plain"):  # a reloaded package has patched it again
+        solver = solver.plain
+    return solver
 
 
 def has_nodes(tree: Any) -> bool:

@@ -41,7 +41,7 @@ _ALTERNATIVES = {  # pattern of the error that compiled code raises for a node -
     "required argument is not a float": "struct.pack writes plain numbers: write x.value",
     rf"of type (float\w*|ndarray|{_NODES}) is not JSON": "json.dumps writes plain numbers: write "
     "x.value, and for arrays x.value.tolist()",
-    rf"%\w format: .*{_NODES}": 'write text as f"{x:.0f}", or "%d" % x.value',
+    rf"%\w format: .*{_NODES}": "this form of text takes integers: write int(x.value)",
     "expected a sequence of integers or a single integer": "A count is a plain integer: write "
     "np.zeros(int(n.value)), or leave n out of what is differentiated, by argnums",
     rf"(must be|required|cannot convert|conversion|unsupported type).*{_NODES}": _PLAIN,

@@ -224,13 +224,8 @@ class LoopSchedule:
         given = list(places((line.args, line.kwargs)))
         dtypes = [self.dtype_of(place) for place in given]
         shapes = [line.shape, *[self.lines[place].shape for place in given]]
-        if (
-            None in dtypes
-            or dtype_letter(line.dtype) is None
-            or any(0 in shape for shape in shapes)
-        ):
-            return NUMPY
-        if line.kwargs:
+        empty = any(0 in shape for shape in shapes)
+        if line.kwargs or empty or None in (*dtypes, dtype_letter(line.dtype)):
             return NUMPY
         if isinstance(line.what, Distances | LapackRoutine):
             return ELEMENTWISE if isinstance(line.what, Distances) else LAPACK
