@@ -27,12 +27,13 @@ def concatenate_(arrays: Sequence[Any], axis: int | None = 0, dtype: Any = None)
     parts = [as_array(a) for a in arrays]
     if axis is None:
         parts, axis = [reshape(a, (-1,)) for a in parts], 0
-    if not all(shape_of(a) for a in parts):
+    shapes = [shape_of(a) for a in parts]
+    if not all(shapes):
         raise ArgumentError("single numbers have no axis to join along; use np.stack")
     axis = axis_of(parts[0], axis)
-    if len({(*shape_of(a)[:axis], *shape_of(a)[axis + 1 :], len(shape_of(a))) for a in parts}) > 1:
+    if len({(*full[:axis], *full[axis + 1 :], len(full)) for full in shapes}) > 1:
         raise InputError(
-            f"arrays of shapes {', '.join(str(shape_of(a)) for a in parts)} cannot be joined along "
+            f"arrays of shapes {', '.join(map(str, shapes))} cannot be joined along "
             f"axis {axis}: all their other axes must have equal lengths{cite_line()}"
         )
     joined = concatenate(parts, axis)
@@ -51,10 +52,11 @@ def stack(arrays: Sequence[Any], axis: int = 0, dtype: Any = None) -> Any:
     parts = [as_array(a) for a in arrays]
     if axis == 0 and dtype is None and _are_recorded_numbers(parts):
         return make_stack(len(parts))(*parts)
-    if len({shape_of(a) for a in parts}) != 1:
-        raise ArgumentError(f"np.stack needs equal shapes, not {[shape_of(a) for a in parts]}")
-    (position,) = normalize_axis_tuple(axis, len(shape_of(parts[0])) + 1)
-    full = shape_of(parts[0])
+    shapes = [shape_of(a) for a in parts]
+    if len(set(shapes)) != 1:
+        raise ArgumentError(f"np.stack needs equal shapes, not {shapes}")
+    full = shapes[0]
+    (position,) = normalize_axis_tuple(axis, len(full) + 1)
     new = (*full[:position], 1, *full[position:])
     joined = concatenate([reshape(a, new) for a in parts], position)
     return joined if dtype is None else to_dtype(joined, dtype)

@@ -32,6 +32,8 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
     rank = len(shape_of(x))
     if axis is None:
         return tuple(range(rank))
+    if type(axis) is int and -rank <= axis < rank:
+        return (axis % rank,)
     if not rank and axis in (0, -1):
         return ()  # NumPy treats a scalar as a vector of length 1
     return normalize_axis_tuple(axis, rank)
@@ -41,7 +43,8 @@ def axis_of(x: Any, axis: Any) -> int:
     """Return the one axis that `axis` means, as a nonnegative integer."""
     if not isinstance(axis, (int, np.integer)):
         raise InputError(f"one axis is needed, an integer, not {axis!r}{cite_line()}")
-    return normalize_axis_tuple(int(axis), len(shape_of(x)))[0]
+    rank = len(shape_of(x))
+    return int(axis) % rank if -rank <= axis < rank else normalize_axis_tuple(int(axis), rank)[0]
 
 
 # NumPy's stubs take True or False for keepdims, but no bool: so some of these are Any.

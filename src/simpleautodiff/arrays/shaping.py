@@ -78,8 +78,8 @@ def layout_of(x: Any) -> Any:
 
 def lay_out(x: Any, order: str | None) -> Any:
     """Return an array whose elements lie in memory in an order of NumPy's: itself if they do."""
-    array = layout_of(x)
-    if array is None or order not in ("C", "F", "A"):
+    array = layout_of(x) if order in ("C", "F", "A") else None
+    if array is None:
         return x
     if order == "A":
         return lay_out(x, "F" if array.flags.fnc else "C")
@@ -92,7 +92,7 @@ def lay_out(x: Any, order: str | None) -> Any:
 
 def add_axes(x: Any, count: int) -> Any:
     """Return an array of at least so many axes, with new ones in front."""
-    missing = max(count - len(shape_of(x)), 0)
+    missing = max(count - len(shape_of(x)), 0) if count else 0
     return x.reshape((1,) * missing + shape_of(x)) if missing else x
 
 

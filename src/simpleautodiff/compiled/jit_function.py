@@ -27,6 +27,7 @@ from simpleautodiff.compiled.record_function import Options
 from simpleautodiff.compiled.running.runnable import EnteredProgram
 from simpleautodiff.compiled.signature import CallSignature, NotComparedError, leaf_paths, signature
 from simpleautodiff.compiled.unchanged_arguments import check_unchanged, put_back
+from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import NotCompiledWarning, TraceError, warn_user
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.results import check_open
@@ -97,7 +98,8 @@ class JitFunction:
         """Run the function itself; refuse values that it has kept from another derivative."""
         result = self.f(*args, **kwargs)
         for leaf in flatten(result)[0]:
-            check_open(leaf, f"the result of {name_of(self.f)}")
+            if issubclass(type(leaf), Traced):
+                check_open(leaf, f"the result of {name_of(self.f)}")
         return result
 
     def _run_unless_long(

@@ -24,7 +24,7 @@ from simpleautodiff.fast.thresholds import THRESHOLDS
 
 ARRAYS = {np.ndarray, np.float64}
 VALUE_TYPES = {*ARRAYS, float}
-IMMUTABLE = {int, float, bool, slice, str, type(None), np.float64}
+IMMUTABLE = {int, float, bool, slice, str, type(None), type(...), np.float64}
 FIXED = {*NODES, *IMMUTABLE}
 SETTINGS = {*IMMUTABLE, tuple, np.ndarray}
 NUMBERS = {int, float, bool, *ARRAYS}

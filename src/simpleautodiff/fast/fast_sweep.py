@@ -50,10 +50,8 @@ def reverse_sweep(
             adjoint = bar[node.index]
             if adjoint is None:
                 continue
-            primitive, kind, of = node.primitive, type(adjoint), type(node.value)
-            if (kind is float or kind is float64 or kind in scalars) and (
-                of is float or of is float64 or of in scalars  # and not complex
-            ):
+            primitive, kind = node.primitive, type(adjoint)
+            if kind is float or kind is float64 or kind in scalars:  # then no value has a shape
                 if primitive is added or primitive is subtracted:
                     a, b = node.args
                     if type(a) is result:
@@ -66,22 +64,26 @@ def reverse_sweep(
                         term = adjoint if primitive is added else -adjoint
                         bar[i] = term if old is None else old + term
                     continue
-                if primitive is multiplied:
+                of = type(node.value)
+                is_real = of is float or of is float64 or of in scalars
+                if is_real and primitive is multiplied:
                     a, b = node.args
                     if type(a) is result:
                         i = a.index
                         old = bar[i]
                         y = b.value if type(b) is result or type(b) is constant else b
-                        bar[i] = adjoint * y if old is None else old + adjoint * y
+                        term = adjoint * y
+                        bar[i] = term if old is None else old + term
                     if type(b) is result:
                         i = b.index
                         old = bar[i]
                         x = a.value if type(a) is result or type(a) is constant else a
-                        bar[i] = adjoint * x if old is None else old + adjoint * x
+                        term = adjoint * x
+                        bar[i] = term if old is None else old + term
                     continue
                 if primitive is None:
                     continue
-                if not primitive.arrays:
+                if is_real and not primitive.arrays:
                     _pull_rules(node, adjoint, bar)
                     continue
             arrays = arrays or ArraySweep(tape, bar, once, masks, partly)

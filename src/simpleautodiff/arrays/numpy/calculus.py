@@ -31,10 +31,11 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     axis = axis_of(a, axis)
     ends = [_end(a, axis, end) for end in (prepend, append)]
     parts = [*ends[0], a, *ends[1]]
-    x = np.moveaxis(concatenate(parts, axis) if len(parts) > 1 else a, axis, -1)
+    x = concatenate(parts, axis) if len(parts) > 1 else a
+    ahead = (slice(None),) * axis
     for _ in range(n):
-        x = x[..., 1:] - x[..., :-1]
-    return np.moveaxis(x, -1, axis)
+        x = x[(*ahead, slice(1, None))] - x[(*ahead, slice(None, -1))]
+    return x
 
 
 def _end(a: Any, axis: int, values: Any) -> list[Any]:

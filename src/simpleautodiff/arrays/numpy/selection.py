@@ -323,7 +323,8 @@ def array_(object: Any, dtype: Any = None, ndmin: int = 0, order: Any = None) ->
     """
     object = take_current(object)
     result = array(object, dtype, 0, order)
-    copied = isinstance(result, np.ndarray) or (result is object and shape_of(result))
+    plain = issubclass(type(result), np.ndarray)
+    copied = plain or (result is object and shape_of(result))
     return add_axes(FUNCTIONS[np.copy](result) if copied else result, ndmin)
 
 
