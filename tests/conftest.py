@@ -1,8 +1,11 @@
 """What all tests share: a cache of their own for compiled code, and how many cases are run."""
 
+import gc
 import os
+import random
 import sys
 from collections import defaultdict
+from functools import partial
 
 import numpy as np
 import pytest
@@ -48,6 +51,41 @@ def pytest_collection_modifyitems(config, items):
     }
     config.hook.pytest_deselected(items=[item for item in items if id(item) not in chosen])
     items[:] = [item for item in items if id(item) in chosen]
+
+
+_WIND_BACK = {}  # what puts each generator of a module back to where it was after the import
+
+
+def pytest_collection_finish(session):
+    modules = {item.module for item in session.items if hasattr(item, "module")}
+    for module in modules:
+        _WIND_BACK[module] = [*filter(None, map(_note, vars(module).values()))]
+
+
+def _note(value):
+    if isinstance(value, np.random.Generator):
+        return partial(setattr, value.bit_generator, "state", value.bit_generator.state)
+    if isinstance(value, np.random.RandomState):
+        return partial(value.set_state, value.get_state())
+    return None
+
+
+@pytest.fixture(autouse=True)
+def _draws_are_those_of_the_test_alone(request):
+    """Let a test draw the same numbers whichever tests ran before it in this process."""
+    module = getattr(request.node, "module", None)
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002 - code under test draws from it
+    for wind_back in _WIND_BACK.get(module, ()):
+        wind_back()
+
+
+@pytest.fixture
+def quiet():
+    """Let memory and objects be counted: no thread compiles, and nothing is left to collect."""
+    if background := sys.modules.get("simpleautodiff.compiled.native.background"):
+        background.wait()
+    gc.collect()
 
 
 @pytest.fixture(scope="session", autouse=True)

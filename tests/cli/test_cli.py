@@ -612,9 +612,9 @@ def test_a_wide_terminal_is_used():
 @pytest.mark.slow
 def test_a_bar_shows_what_takes_long(tmp_path):
     slow = tmp_path / "slow.py"
-    slow.write_text("import time\ndef f(x, y):\n    time.sleep(0.7)\n    return x * y\n")
+    slow.write_text("import time\ndef f(x, y):\n    time.sleep(3)\n    return x * y\n")
     shown = on_a_terminal("grad", f"{slow}:f", "x=1", "y=2")
-    assert re.search(r"differentiating  █* +1/2  50%  1 s", shown)
+    assert re.search(r"differentiating  █* +1/2  50%  [1-9] s", shown)
     assert shown.replace("\r\n", "\n").endswith("∂z/∂x = 2\n∂z/∂y = 1\n")
 
 

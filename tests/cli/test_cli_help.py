@@ -7,7 +7,6 @@ import select
 import shutil
 import signal
 import subprocess
-import time
 from itertools import pairwise
 
 import pytest
@@ -187,18 +186,18 @@ def press_tab_in_zsh(folder, line):
         os.write(screen, b"source script.zsh; echo re''ady\n")
         _read_until(screen, b"ready")
         os.write(screen, f"{line}\t\t".encode())
-        time.sleep(1)
+        shown = _read_until(screen, *map(str.encode, TYPED[line]))
         os.write(screen, b"\x15echo do''ne\n")
-        return _read_until(screen, b"done").decode()
+        return (shown + _read_until(screen, b"done")).decode()
     finally:
         os.kill(shell, signal.SIGKILL)
         os.waitpid(shell, 0)
         os.close(screen)
 
 
-def _read_until(screen, word):
+def _read_until(screen, *words):
     found = b""
-    while word not in found:
+    while not all(word in found for word in words):
         assert select.select([screen], [], [], 60)[0], found
         found += os.read(screen, 65536)
     return found

@@ -6,7 +6,6 @@ import io
 import os
 import re
 import sys
-import time
 
 import pytest
 
@@ -18,6 +17,7 @@ from simpleautodiff.cli.progress import Progress, Share, watch_progress
 from simpleautodiff.cli.site import build
 from simpleautodiff.display.figures.paper_gallery import gallery
 from simpleautodiff.program.watched_work import go_through, watch_work
+from waiting import comes_true
 
 FORMULA = "log(x1) + x1*x2 - sin(x2)", ["x1=2", "x2=5"]
 
@@ -261,9 +261,7 @@ def test_a_bar_is_drawn_where_a_line_can_be_redrawn_and_is_no_wider(monkeypatch,
     monkeypatch.setenv("COLUMNS", "40")
     with Progress("explaining", 5) as progress:
         for _ in progress.go_through(range(2), "forward sweep"):
-            until = time.monotonic() + 5
-            while drawn and "forward sweep" not in screen.getvalue() and time.monotonic() < until:
-                time.sleep(0.01)
+            assert not drawn or comes_true(lambda: "forward sweep" in screen.getvalue())
     lines = screen.getvalue().split("\r\x1b[K")
     assert ("explaining 1/5: forward sweep" in screen.getvalue()) is drawn
     assert max(map(len, lines)) < 40

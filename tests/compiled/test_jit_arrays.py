@@ -2,8 +2,10 @@
 
 import gc
 import math
+import sys
 import threading
 import warnings
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -13,8 +15,8 @@ import simpleautodiff as ad
 from array_programs import agree, close, record, uses
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.array.simplify import clean
+from simpleautodiff.compiled.running import array_program, array_runner
 from simpleautodiff.compiled.running.array_program import ArrayProgram
-from simpleautodiff.compiled.running.array_runner import REUSED_BYTES
 from simpleautodiff.compiled.scalar.lower_rows import LOWERED_ROWS
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.core.level import apply
@@ -408,21 +410,27 @@ def test_other_shapes_are_refused():
         program.run([np.zeros(5)])
 
 
-def test_large_results_are_used_again_only_when_nobody_has_them():
-    x = rng.normal(size=REUSED_BYTES // 8)
+@pytest.mark.parametrize("large", [False, True])
+def test_large_results_are_used_again_only_when_nobody_has_them(large, monkeypatch):
+    x = rng.normal(size=100)
+    for module in (array_program, array_runner):
+        monkeypatch.setattr(module, "REUSED_BYTES", x.nbytes + 1 - large)
     program = ArrayProgram(record(lambda x: 2 * x, x))
-    kept = [program.run([x + k])[1][0] for k in range(3)]
+    kept = [program.run([x + k])[1][0] for k in range(5)]
     for k, result in enumerate(kept):
         np.testing.assert_array_equal(result, 2 * (x + k))
     part = program.run([x])[1][0][10:20]
     for _ in range(4):
         program.run([x + 1])
     np.testing.assert_array_equal(part, 2 * x[10:20])
-    seen = set()
-    for _ in range(6):
-        result = program.run([x])[1][0]
-        seen.add(result.__array_interface__["data"][0])
-    assert len(seen) <= 2
+    del part, result, kept
+    first = ref(program.run([x])[1][0])
+    is_reused = large and getattr(sys, "_is_gil_enabled", lambda: True)()
+    assert (first() is not None) == is_reused  # it is kept to be filled again
+    others = [program.run([x + k])[1][0] for k in range(2)]  # of the two that it remembers
+    assert any(first() is other for other in others) == is_reused
+    for k, result in enumerate(others):
+        np.testing.assert_array_equal(result, 2 * (x + k))
 
 
 def test_results_that_are_inputs_constants_or_the_same():

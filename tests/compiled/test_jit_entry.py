@@ -459,6 +459,7 @@ CALLS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.usefixtures("quiet")
 def test_calls_leave_nothing_behind(name):
     left, same = blocks_and_references(*CALLS[name](), 100_000)
     assert left < 20_000

@@ -162,6 +162,7 @@ def test_one_machine_serves_many_threads():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quiet")
 def test_machines_that_are_gone_leave_nothing_behind():
     kernel, point = long_program(300), np.linspace(0, 2, 10)
     size = InterpretedProgram(kernel).code.nbytes

@@ -4,13 +4,13 @@ import os
 import subprocess
 import sys
 import threading
-import time
 import warnings
 
 import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from waiting import PATIENCE, comes_true
 
 pytestmark = pytest.mark.filterwarnings("ignore:llvmlite is not installed:RuntimeWarning")
 
@@ -29,15 +29,10 @@ def test_a_copy_of_the_process_compiles_on_its_own():
         for _ in range(100):
             many[0](1.0)
         os._exit("optimised" not in many[0].wait().explain())
-    status = (0, 0)
-    for _ in range(600):
-        status = os.waitpid(child, os.WNOHANG)
-        if status[0]:
-            break
-        time.sleep(0.05)
-    else:
+    ended = []
+    if not comes_true(lambda: ended.append(os.waitpid(child, os.WNOHANG)) or any(ended[-1])):
         os.kill(child, 9)
-    assert status == (child, 0)
+    assert ended[-1] == (child, 0)
 
 
 def test_warnings_stay_as_they_were_whichever_thread_records():
@@ -81,7 +76,7 @@ def test_functions_that_record_do_not_wait_for_each_other():
     def meeting(number):
         def f(x):
             if type(x) is not float:  # it is being recorded
-                waiting.wait(10)
+                waiting.wait(PATIENCE)
                 both[1 - number](0.5)
             return x * 2
 
@@ -92,5 +87,5 @@ def test_functions_that_record_do_not_wait_for_each_other():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE)
     assert not any(thread.is_alive() for thread in threads)

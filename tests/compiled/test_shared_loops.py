@@ -9,6 +9,7 @@ import simpleautodiff as ad
 from simpleautodiff.compiled import tiers
 from simpleautodiff.compiled.array import share_loops
 from simpleautodiff.compiled.native.threads import run_threads
+from waiting import PATIENCE
 
 pytest.importorskip("llvmlite")
 SHARED = "in each of several threads"
@@ -150,7 +151,7 @@ def test_an_interrupt_waits_for_all_parts():
 
     def kernel(start, stop, arguments):
         if start:
-            released.wait(10)
+            released.wait(PATIENCE)
             done.append(start)
         else:
             threading.Timer(0.05, released.set).start()

@@ -4,14 +4,13 @@ They need Chromium and playwright, and are skipped where one is missing.
 """
 
 import math
-import threading
 
 import numpy as np
 import pytest
 
 import simpleautodiff as ad
 from browsing import PHASES, formula, open_page, phase, position, text_sizes
-from simpleautodiff.display.explorer import server
+from serving import run_server
 
 pytestmark = pytest.mark.browser
 
@@ -267,12 +266,8 @@ def test_ten_thousand_nodes_do_not_make_it_slow(tab, tmp_path):
 
 @pytest.fixture(scope="module")
 def address():
-    with server.make_server() as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        yield f"http://127.0.0.1:{running.server_address[1]}/"
-        running.shutdown()
-        thread.join()
+    with run_server() as port:
+        yield f"http://127.0.0.1:{port}/"
 
 
 def test_a_formula_is_typed_and_explored(tab, address):

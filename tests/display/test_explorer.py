@@ -14,7 +14,6 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 import warnings
 from pathlib import Path
 
@@ -22,6 +21,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from serving import run_server
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.display.explorer import server
 from simpleautodiff.display.explorer.files import find_scripted, read_asset, read_scripts
@@ -32,6 +32,7 @@ from simpleautodiff.display.explorer.page_rules import write_rule
 from simpleautodiff.display.explorer.page_views import MOST_DRAWN
 from simpleautodiff.program.formula import parse
 from simpleautodiff.rules.row import TABLE
+from waiting import PATIENCE, comes_true
 
 FORMULA = "log(x1) + x1*x2 - sin(x2)"
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="needs node, for JavaScript")
@@ -538,16 +539,12 @@ def test_what_is_no_small_function_is_refused(text, message):
 
 @pytest.fixture(scope="module")
 def port():
-    with server.make_server() as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        yield running.server_address[1]
-        running.shutdown()
-        thread.join()
+    with run_server() as port:
+        yield port
 
 
 def ask(port, method="GET", path="/", body=None, **headers):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         connection.request(method, path, body, headers)
         answer = connection.getresponse()
@@ -640,7 +637,7 @@ def test_another_host_is_refused(port, host):
 
 def exchange(port, *lines, body=b""):
     """Send the lines of a request as they are, and return the whole answer."""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as line:
         line.sendall(b"\r\n".join([*lines, b"", body]))
         line.shutdown(socket.SHUT_WR)
         return line.makefile("rb").read()
@@ -700,7 +697,7 @@ def test_a_malformed_target_is_answered_without_a_traceback(port, capfd, method,
 
 def test_a_connection_that_breaks_is_nobodys_error(port, capfd):
     for request in (b"", b"GET", b"POST /api/explain HTTP/1.1\r\nContent-Length: 10\r\n\r\n{"):
-        with socket.create_connection(("127.0.0.1", port), timeout=5) as line:
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as line:
             line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             line.sendall(request)
     assert ask(port)[0].status == 200
@@ -708,6 +705,7 @@ def test_a_connection_that_breaks_is_nobodys_error(port, capfd):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quiet")
 def test_nothing_grows_with_the_requests(port):
     """Threads and open files stay as they are; the memory of both processes, too."""
     requests = [
@@ -721,14 +719,16 @@ def test_nothing_grows_with_the_requests(port):
             explain(port, requests[i % 3])
             ask(port, path="/nothing")
 
+    threads = threading.active_count()
     many(150)
+    assert comes_true(lambda: threading.active_count() <= threads)  # the last answers are given
     gc.collect()
-    objects, threads, files = len(gc.get_objects()), threading.active_count(), open_files()
+    objects, files = len(gc.get_objects()), open_files()
     many(450)
+    assert comes_true(lambda: threading.active_count() <= threads)
+    assert comes_true(lambda: open_files() <= files + 2)
     gc.collect()
     assert len(gc.get_objects()) < objects + 600  # 900 requests: less than one object for each
-    assert threading.active_count() <= threads + 2
-    assert open_files() <= files + 2
 
 
 def open_files():
@@ -736,12 +736,20 @@ def open_files():
     return len(list(folder.iterdir())) if folder.exists() else 0
 
 
+PATIENT_SERVER = f"""
+from simpleautodiff.cli import main
+from simpleautodiff.display.explorer import server
+server.REQUEST_SECONDS = server.Handler.timeout = {10 * PATIENCE}  # what waits for this is late
+raise SystemExit(main(["explore", "--port", "0"]))
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="sends the signal of Ctrl-C")
 @pytest.mark.parametrize("busy", [False, True])
 def test_ctrl_c_ends_the_server_at_once(busy):
     source = str(Path(ad.__file__).parents[1])
     process = subprocess.Popen(
-        [sys.executable, "-m", "simpleautodiff", "explore", "--port", "0"],
+        [sys.executable, "-c", PATIENT_SERVER],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": source},
@@ -753,10 +761,8 @@ def test_ctrl_c_ends_the_server_at_once(busy):
         own = int(re.search(r":(\d+)/", address)[1])
         if busy:
             explain(own, {"formula": "x*x", "at": {"x": 1}})
-        start = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=20)
-        assert time.monotonic() - start < 5
+        out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, out, err) == (0, "", "")
     finally:
         process.kill()
@@ -816,7 +822,7 @@ def test_head_is_get_without_its_text(port, path):
 
 
 def test_a_request_with_too_many_heads_is_answered_in_json(port):
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as line:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as line:
         line.sendall(b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n")
         answer = line.makefile("rb").read()
     assert b"431" in answer.partition(b"\r\n")[0]
@@ -842,23 +848,23 @@ def test_the_page_of_the_server_has_nothing_inline(port):
 def test_it_listens_on_the_loopback_address_alone(port):
     with socket.socket() as probe:
         probe.settimeout(2)
-        own = socket.gethostbyname(socket.gethostname())
-        if not own.startswith("127."):
-            assert probe.connect_ex((own, port)) != 0
+        assert probe.connect_ex(("127.0.0.2", port)) != 0  # another address of this machine
     with server.make_server() as another:
         assert another.server_address[0] == "127.0.0.1"
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="stops a process")
 def test_work_that_takes_too_long_is_stopped():
-    worker = Worker(20.0)
+    worker = Worker(PATIENCE)
     try:
         request = json.dumps({"formula": FORMULA, "at": {"x1": 2, "x2": 5}}).encode()
         assert worker.ask(request)[0] == 200
         first = worker._process.pid
-        worker.seconds = 0.001
+        worker._process.send_signal(signal.SIGSTOP)  # it never answers
+        worker.seconds = 0.01
         status, answer = worker.ask(request)
-        assert (status, answer["error"]) == (503, "it took more than 0.001 seconds")
-        worker.seconds = 20.0
+        assert (status, answer["error"]) == (503, "it took more than 0.01 seconds")
+        worker.seconds = PATIENCE
         assert worker.ask(request)[0] == 200  # by another process
         assert worker._process.pid != first
         with worker._lock:
@@ -869,7 +875,7 @@ def test_work_that_takes_too_long_is_stopped():
 
 
 def test_a_process_that_died_is_replaced():
-    worker = Worker(20.0)
+    worker = Worker(PATIENCE)
     try:
         request = json.dumps({"formula": "x*x", "at": {"x": 3}}).encode()
         assert worker.ask(request)[1]["adjoints"] == {"x": 6.0}

@@ -2,7 +2,6 @@
 
 import math
 import re
-import threading
 import unicodedata
 
 import numpy as np
@@ -10,8 +9,8 @@ import pytest
 
 import simpleautodiff as ad
 from browsing import PHASES, formula, open_page, phase, position, text_sizes
+from serving import run_server
 from simpleautodiff.cli import main
-from simpleautodiff.display.explorer import server
 from simpleautodiff.display.explorer.page import describe
 from simpleautodiff.display.explorer.page_data import make_document
 from simpleautodiff.display.explorer.page_views import _name_box
@@ -930,14 +929,10 @@ def test_axe_finds_nothing_in_arrays(tab, tmp_path, scheme):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_where_formulas_are_typed(tab, scheme):
     tab.emulate_media(color_scheme=scheme)
-    with server.make_server() as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        tab.goto(f"http://127.0.0.1:{running.server_address[1]}/#formula=log(x)&at=x=-1")
+    with run_server() as port:
+        tab.goto(f"http://127.0.0.1:{port}/#formula=log(x)&at=x=-1")
         tab.wait_for_selector("g.node")
         found = complaints(tab)
-        running.shutdown()
-        thread.join()
     assert found == []
 
 

@@ -84,6 +84,7 @@ def test_locks_are_counted_and_given_back():
     assert not frozen.flags.writeable
 
 
+@pytest.mark.usefixtures("quiet")
 def test_a_captured_view_is_not_copied():
     matrix = np.random.default_rng(1).normal(size=(1000, 1000))[1:, :-2]
     tracemalloc.start()

@@ -208,6 +208,7 @@ def test_threads_do_not_get_the_same_memory():
             np.testing.assert_allclose(slope, energy_slope(POINTS * scale), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.usefixtures("quiet")
 def test_memory_that_stays_is_bounded(monkeypatch):
     monkeypatch.setattr(THRESHOLDS, "pool", 5 * POINTS.nbytes)
     tracemalloc.start()
@@ -267,6 +268,7 @@ def test_pieces_are_not_small():
     assert len({id(block.base) for block in memory_pool._make_together(2**19, 40)}) == 1
 
 
+@pytest.mark.usefixtures("quiet")
 def test_many_blocks_lie_together_in_the_next_derivative():
     empty_store()
     first = ad.grad(long_energy)(POINTS)
@@ -282,6 +284,7 @@ def test_many_blocks_lie_together_in_the_next_derivative():
         assert not isinstance(slope.base, np.ndarray) or slope.base.nbytes == slope.nbytes
 
 
+@pytest.mark.usefixtures("quiet")
 def test_what_leaves_does_not_hold_on_to_a_piece():
     def f(x):
         return long_energy(x), {"doubled": 2.0 * x, "pair": (x + 1.0, 3)}
@@ -297,6 +300,7 @@ def test_what_leaves_does_not_hold_on_to_a_piece():
     assert not memory_pool.POOL.loans
 
 
+@pytest.mark.usefixtures("quiet")
 def test_a_value_kept_from_a_piece_is_not_touched_and_comes_back():
     empty_store()
     seen = []
@@ -319,6 +323,7 @@ def test_a_value_kept_from_a_piece_is_not_touched_and_comes_back():
     assert not memory_pool.POOL.loans
 
 
+@pytest.mark.usefixtures("quiet")
 def test_pieces_go_when_they_are_too_much_or_in_the_way(monkeypatch):
     empty_store()
     tracemalloc.start()
@@ -339,6 +344,7 @@ def test_pieces_go_when_they_are_too_much_or_in_the_way(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quiet")
 def test_threads_share_pieces():
     found = {}
 

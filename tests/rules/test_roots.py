@@ -220,6 +220,7 @@ def test_a_factor_of_a_root_has_its_derivatives():
     assert ad.jit(ad.grad(lambda x: (1e200 * abs(x)) ** 2))(1e-200) == pytest.approx(2e200)
 
 
+@pytest.mark.usefixtures("quiet")
 def test_forward_mode_forgets_the_factors_of_a_root():
     def f(x):
         y = abs(x)

@@ -41,6 +41,7 @@ def test_every_mode_and_order_agrees():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quiet")
 def test_memory_is_traded_for_evaluations():
     calls = []
 
