@@ -3,13 +3,8 @@
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 const GREEK = { pi: "π" }; // other names are as they are in the graph and the table
 
-// The results are called y, or the next letter that no input begins with; several are y1, y2, ...
-function resultNames(doc) {
-  const taken = new Set(doc.inputs.map((i) => doc.nodes[i].name[0]));
-  const letter = [..."yzfgh"].find((one) => !taken.has(one)) ?? "result";
-  const several = doc.outputs.length > 1;
-  return new Map(doc.outputs.map((i, j) => [i, several ? `${letter}${j + 1}` : letter]));
-}
+// What the results are called, by node: y, or y1, y2, ...
+const resultNames = (doc) => new Map(doc.outputs.map((i, j) => [i, doc.results[j]]));
 
 function mathml(tag, attributes, ...children) {
   const element = document.createElementNS(MATHML, tag);
