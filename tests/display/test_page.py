@@ -135,6 +135,37 @@ def test_lines_of_the_function_that_is_explored_carry_the_variable_they_assign(t
     assert titles[-1].startswith("return")
 
 
+def hidden_layer(x, w, b, c):
+    hidden = [ad.tanh(x * w[i] + b[i]) for i in range(4)]
+    return sum(hidden[i] * c[i] for i in range(4)) + 1
+
+
+LAYER = 0.5, [0.1, 0.2, 0.3, 0.4], [0.0, 0.1, 0.2, 0.3], [1.0, -1.0, 2.0, 0.5]
+
+
+def test_different_loops_of_the_function_that_is_explored_are_called_by_their_lines(tab, tmp_path):
+    open_page(tab, tmp_path, hidden_layer, *LAYER)
+    titles = tab.eval_on_selector_all("g.fold .title", "all => all.map(t => t.textContent)")
+    loops = [title for title in titles if not title.startswith(("w[", "b[", "c["))]
+    assert [title[:9] for title in loops] == ["hidden = ", "return su"]
+    phase(tab, "values")
+    tab.keyboard.press("End")
+    folded = tab.eval_on_selector_all("tbody code", "all => all.map(c => c.textContent)")
+    assert "return sum(hidden[i] * c[i] for i in range(4)) + 1" in folded
+
+
+def test_a_name_that_is_too_long_for_its_box_is_cut_and_no_other_name(tab, tmp_path):
+    open_page(tab, tmp_path, hidden_layer, *LAYER)
+    phase(tab, "reverse")
+    tab.keyboard.press("End")
+    boxes = tab.eval_on_selector_all(
+        "g.node", "all => all.map((g) => [...g.querySelectorAll('text')].map((t) => t.textContent))"
+    )
+    shown = [text[-2] for text in boxes if text[0].startswith("c[")]
+    # ∂y/∂c[3] = hidden[3] = tanh(0.5 * 0.4 + 0.3)
+    assert [unicodedata.normalize("NFD", text) for text in shown] == ["c\u0304… = 0.462"]
+
+
 # --- found ------------------------------------------------------------------------------------
 
 
@@ -552,6 +583,36 @@ def test_the_address_holds_the_elements_of_arrays(tab, tmp_path):
     assert tab.inner_text(".outcome") == result
     tab.click("text=Reset")
     assert tab.inner_text(".outcome") != result
+
+
+def test_the_result_is_called_on_the_page_as_in_the_tables(tab, tmp_path):
+    """A variable of the function is called y, so its result has the next free letter."""
+
+    def f(a, x):
+        y = np.tanh(a @ x)
+        return np.sum(y**2)
+
+    args = np.arange(6.0).reshape(2, 3) / 7, np.ones(3)
+    open_page(tab, tmp_path, f, *args)
+    assert tab.get_attribute("h1 math", "alttext") == "z = f(a, x)"
+    assert tab.inner_text(".outcome").startswith("z = v")
+    assert str(ad.trace(f, *args).values()).splitlines()[-1].startswith("z ")
+
+
+def test_an_input_of_arrays_that_a_sweep_does_not_reach_has_a_row(tab, tmp_path):
+    def f(a, x):
+        return np.sum(np.sin(a) * np.cos(x))
+
+    args = np.array([0.5, 1.0]), np.array([0.2, 0.3])
+    open_page(tab, tmp_path, f, *args)
+    phase(tab, "forward")
+    rows = tab.eval_on_selector_all("tr.unreached", "all => all.map(row => row.textContent)")
+    named = [unicodedata.normalize("NFD", row) for row in rows]
+    cosine = next(row for row in ad.trace(f, *args).tangents("a").rows if "sin(x)" in row.symbolic)
+    assert named == [
+        "x\u0307∂x/∂a0",
+        f"{unicodedata.normalize('NFD', cosine.name)}x\u0307 × (−sin(x))0",
+    ]
 
 
 def test_no_tangent_of_an_array_is_said_to_be_zero(tab, tmp_path):

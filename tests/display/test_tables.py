@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.cli.main import main
 from simpleautodiff.display.notation.line_breaks import count_columns
+from simpleautodiff.display.notation.rich_text import latex_text, to_latex
 from simpleautodiff.display.tables.formats import write_text
 from simpleautodiff.program.written_numbers import latex_name, write_result, write_short
 
@@ -323,6 +325,33 @@ def test_names_in_latex():
     assert latex_name("x1", "dot") == r"\dot{x}_{1}"
     assert latex_name("learning_rate") == r"\mathit{learning\_rate}"
     assert latex_name("p['w']", "bar") == r"\bar{\texttt{p['w']}}"
+
+
+LOWER = (  # the commands of LaTeX for α to ω; it has none for ο, nor for capitals that are Latin
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma "
+    "sigma tau upsilon phi chi psi omega"
+)
+UPPER = "A B Gamma Delta E Z H Theta I K Lambda M N Xi O Pi P Sigma T Upsilon Phi X Psi Omega"
+
+
+@pytest.mark.parametrize(
+    ("letters", "commands"),
+    [("αβγδεζηθικλμνξοπρςστυφχψω", LOWER), ("ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ", UPPER)],
+)
+def test_greek_letters_are_the_commands_that_latex_has(letters, commands):
+    for letter, word in zip(letters, commands.split(), strict=True):
+        written = word if len(word) == 1 else f"\\{word}"
+        assert latex_name(letter) == written
+        assert latex_name(f"{letter}2", "bar") == f"\\bar{{{written}}}_{{2}}"
+        assert to_latex(f"{letter} + x").replace(" ", "") == f"{written}+x"
+        assert latex_text(letter) == f"${written}$"
+
+
+def test_a_latex_document_of_greek_names_has_no_letters_that_latex_lacks(capsys):
+    main(["explain", "α*sin(β1) + θ_2", "α=1", "β1=2", "θ_2=3", "--format", "latex"])
+    document = capsys.readouterr().out
+    code = [line for line in document.splitlines() if not line.startswith("%")]
+    assert [line for line in code if not line.isascii()] == []
     powers = ad.trace(lambda x: ad.exp(x) ** 2 + 1e-9, 1.0).values().to("latex")
     assert r"10^{-9}" in powers
 

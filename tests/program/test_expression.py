@@ -81,8 +81,9 @@ def test_whole_numbers_stay_exact():
         ("(x", "never closed"),
         ("x * 9**9**9", "too large"),
         ("x + 1/0", "outside a domain"),
-        ("_x", "letters, digits"),
-        ("é", "letters, digits"),
+        ("_x", r"letters \(a to z, α to ω\)"),
+        ("é", r"letters \(a to z, α to ω\)"),
+        ("2α", r"write \* between factors"),
         ("x; y", "is not used"),
         ("import os; x", "imports nothing"),
         ("for i in x: pass", "no loops"),
@@ -97,7 +98,7 @@ def test_whole_numbers_stay_exact():
         ("f(x) = x**2", "only a name can stand before ="),
         ("e = x; e", "e is a constant"),
         ("sin = x; sin", "sin is a function: choose another name"),
-        ("_a = x; x", "letters, digits"),
+        ("_a = x; x", r"letters \(a to z"),
         ("a" * 41, "at most 40 letters"),
         ("x\x00", "null|cannot be read"),
         ("(" * 10_000 + "x" + ")" * 10_000, "characters|nested"),
@@ -192,6 +193,12 @@ def test_greek_letters_are_variables_unless_called():
     f, names = parse("beta * gamma(x)")
     assert names == ["beta", "x"]
     assert f(2.0, 4.0) == 12.0
+
+
+def test_letters_of_the_greek_alphabet_are_names():
+    f, names = parse("α*sin(β1) + Ω_max/λ")
+    assert names == ["α", "β1", "Ω_max", "λ"]
+    assert f(2.0, 0.5, 3.0, 4.0) == pytest.approx(2 * math.sin(0.5) + 0.75)
 
 
 def test_whole_numbers_stay_small():

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import textwrap
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -103,7 +104,7 @@ def _find_unused(names: list[str], point: Sequence[str]) -> list[str]:
 
     Where one is missing, a name that is not there is a misspelt one.
     """
-    given = list(dict.fromkeys(word.partition("=")[0].strip() for word in point))
+    given = list(dict.fromkeys(_split_value(word)[0] for word in point))
     if any(name not in given for name in names):
         return []
     return [name for name in given if name not in names and is_name(name)]
@@ -204,7 +205,7 @@ def _parameters(function: Callable[..., Any], what: str) -> tuple[list[str], lis
 def _read_point(required: list[str], known: list[str], point: Sequence[str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for text in point:
-        name, equals, number = (part.strip() for part in text.partition("="))
+        name, equals, number = _split_value(text)
         if not equals:
             raise FormulaError(
                 f"a value is given as name=number, such as x1=2; got {text!r:.60}{_hint(point)}"
@@ -224,6 +225,12 @@ def _read_point(required: list[str], known: list[str], point: Sequence[str]) -> 
         wanted = " ".join(f"{name}=..." for name in missing)
         raise FormulaError(f"no value for {', '.join(missing)}: add {wanted}")
     return values
+
+
+def _split_value(text: str) -> tuple[str, str, str]:
+    """Split ``name=number``; the name is spelt as Python reads it, with one code for each μ."""
+    name, equals, number = (part.strip() for part in text.partition("="))
+    return unicodedata.normalize("NFKC", name), equals, number
 
 
 def _hint(point: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from simpleautodiff.display.explorer.server import serve as serve_pages, write_p
 from simpleautodiff.display.figures.figure import Figures
 from simpleautodiff.display.figures.paper_gallery import gallery
 from simpleautodiff.display.notation.line_breaks import count_columns
-from simpleautodiff.display.notation.rich_text import latex_code
+from simpleautodiff.display.notation.rich_text import latex_code, latex_text
 from simpleautodiff.display.stepper.stepper import Stepper
 from simpleautodiff.display.stepper.terminal import interact
 from simpleautodiff.display.tables.folded_rows import hide_steps
@@ -234,10 +234,10 @@ def _markdown(shown: RecordedProblem) -> str:
 
 def _latex(shown: RecordedProblem) -> str:
     """Write a document: the tables and the graph, with the words in comments."""
-    parts = []
-    for table in shown.tables():
-        title = table.title.replace("_", r"\_")
-        parts.append(f"\\paragraph{{{title}}}\n\\mbox{{}}\\nopagebreak\n\n{table.to('latex')}")
+    parts = [
+        f"\\paragraph{{{latex_text(table.title)}}}\n\\mbox{{}}\\nopagebreak\n\n{table.to('latex')}"
+        for table in shown.tables()
+    ]
     head, _, drawing = _draw(shown.figure(), "tikz").rpartition(r"\begin{document}")
     own = (r"\documentclass", r"\usepackage")  # the document has its own
     setup = [line for line in head.splitlines() if not line.startswith(own)]

@@ -55,6 +55,7 @@ FORMULA_FUNCTIONS = sorted(
 )
 _CALLABLE_NAMES = {*FORMULA_FUNCTIONS, *ALIASES}
 _GREEK_NAMES = {"beta", "gamma", "zeta"}  # variables, too, if they are not called
+_WELL_FORMED = re.compile(r"[A-Za-zͰ-Ͽ][A-Za-zͰ-Ͽ\d_]*", re.ASCII)
 _ASCII_SIGNS = str.maketrans(dict(zip("×·⋅∗÷−–", "****/--", strict=True), **{"^": "**"}))
 
 _CALL_PATTERN = "|".join(sorted(_CALLABLE_NAMES, key=len, reverse=True))
@@ -62,7 +63,7 @@ _KEYWORD_PATTERN = "|".join(word for word in keyword.kwlist if word not in ("def
 _HINTS = [
     (re.compile(rf"\b({_CALL_PATTERN})\s+[\w.]"), r"write \1(...)"),
     (re.compile(rf"\b({_KEYWORD_PATTERN})\b"), r"\1 is a word of Python: choose another name"),
-    (re.compile(r"(?<![\w.])[\d.]+\s*[A-Za-z_]"), "write * between factors, as in 2*x"),
+    (re.compile(r"(?<![\w.])[\d.]+\s*[^\W\d]"), "write * between factors, as in 2*x"),
     (re.compile(r"[\w)]\s+[\w(]|\)\s*\w"), "write * between factors, as in x*y"),
     (re.compile(r"\|"), "write abs(x) for |x|"),
     (re.compile(r"!"), "write gamma(x + 1) for x!"),
@@ -140,7 +141,7 @@ def signature_of(names: Sequence[str]) -> inspect.Signature:
 def is_name(text: str) -> bool:
     """Tell whether a text can be the name of a variable."""
     known = text in CONSTANTS or text in _CALLABLE_NAMES - _GREEK_NAMES
-    well_formed = text.isascii() and text.isidentifier() and not text.startswith("_")
+    well_formed = text.isidentifier() and _WELL_FORMED.fullmatch(text) is not None
     return well_formed and len(text) <= MAX_NAME and not known and not keyword.iskeyword(text)
 
 
@@ -335,8 +336,11 @@ class _Reader:
             raise self._error(node, f"{name} is a constant: choose another name")
         if name in _CALLABLE_NAMES - _GREEK_NAMES:
             raise self._error(node, f"{name} is a function: write {self._spell_call(name)}")
-        if not name.isascii() or name.startswith("_"):
-            raise self._error(node, "a variable is letters, digits, underscores, a letter first")
+        if not _WELL_FORMED.fullmatch(name):
+            raise self._error(
+                node,
+                "a variable is letters (a to z, α to ω), digits and underscores, a letter first",
+            )
         if len(name) > MAX_NAME:
             raise self._error(node, f"a name has at most {MAX_NAME} letters")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -145,23 +146,48 @@ def latex_name(name: str, accent: str = "") -> str:
 
     Examples
     --------
-    >>> print(latex_name("x1"), latex_name("v12", "bar"), latex_name("rate"))
-    x_{1} \bar{v}_{12} \mathit{rate}
+    >>> print(latex_name("x1"), latex_name("v12", "bar"), latex_name("rate"), latex_name("θ"))
+    x_{1} \bar{v}_{12} \mathit{rate} \theta
     """
     match = re.fullmatch(r"([^\W\d_])(-?\d*)", name.translate(_PLAIN_DIGITS))
-    if match is None:
-        plain = name.isidentifier() and name.isascii()
+    if match is None or latex_letter(match[1]) == "?":
+        plain = name.isidentifier() and "?" not in map(latex_letter, name)
         body = (
             rf"\mathit{{{_escape_latex(name)}}}" if plain else rf"\texttt{{{_escape_latex(name)}}}"
         )
         return rf"\{accent}{{{body}}}" if accent else body
-    letter, digits = match.groups()
+    letter, digits = latex_letter(match[1]).strip(), match[2]
     letter = rf"\{accent}{{{letter}}}" if accent else letter
     return f"{letter}_{{{digits}}}" if digits else letter
 
 
+def latex_letter(letter: str) -> str:
+    r"""Write α as TeX's math mode does, and every letter as one that it can print.
+
+    Examples
+    --------
+    >>> print(latex_letter("λ"), latex_letter("Ω"), latex_letter("Α"), latex_letter("x"))
+    \lambda  \Omega  A x
+    """
+    if letter in _LOOKS_LATIN:
+        return _LOOKS_LATIN[letter]
+    kind, _, word = unicodedata.name(letter, "").partition(" LETTER ")
+    if kind not in ("GREEK SMALL", "GREEK CAPITAL"):
+        return letter if letter.isascii() else "?"
+    word = {"LAMDA": "LAMBDA", "FINAL SIGMA": "VARSIGMA"}.get(word, word)
+    return (
+        f"\\{word.lower() if kind == 'GREEK SMALL' else word.title()} " if word.isalpha() else "?"
+    )
+
+
+_LOOKS_LATIN = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΧο", "ABEZHIKMNOPTXo", strict=True))  # TeX has no others
+
+
 def _escape_latex(text: str) -> str:
-    return re.sub(r"([_$%&#{}])", r"\\\1", text.replace("\\", r"\backslash "))
+    text = re.sub(r"([_$%&#{}])", r"\\\1", text.replace("\\", r"\backslash "))
+    return re.sub(
+        r"[\u0370-\u03ff]", lambda m: rf"\ensuremath{{{latex_letter(m[0]).strip()}}}", text
+    )
 
 
 def latex_powers(text: str) -> str:

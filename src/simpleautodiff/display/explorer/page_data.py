@@ -31,7 +31,7 @@ from simpleautodiff.display.notation.step_sentences import seed_symbols
 from simpleautodiff.display.stepper.search import search_down, search_up
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.program.notation import Term
-from simpleautodiff.program.program import Program
+from simpleautodiff.program.program import Program, output_names
 from simpleautodiff.program.watched_work import go_through
 from simpleautodiff.program.written_numbers import write_result
 from simpleautodiff.rules.row import TABLE
@@ -85,6 +85,7 @@ def _make_document(program: Program, title: str, code: Sequence[str], first: int
         "forms": collect_forms(rules, {node.operator for node in program.nodes}),
         "inputs": [index[node] for node in program.inputs],
         "outputs": [index[node] for node in program.outputs],
+        "results": [name for name, _ in output_names(program)],
         "rows": {
             name: _row(name) for name in sorted({n.operator for n in program.nodes} - {"input"})
         },
@@ -204,9 +205,10 @@ def _add_texts(program: Program, sweep: dict[str, Any]) -> None:
     root = program.names[program.nodes[sweep["root"]]]
     if sweep["mode"] == "forward":
         dot = Program.tangents(program, root)
-        sweep["texts"] = {
-            i: _pair(program.nodes[i], tangent_terms(program, program.nodes[i], dot))
-            for i in sweep["order"][1:]
+        sweep["texts"] = {  # also of the nodes that it does not reach, whose tangents are 0
+            i: _pair(node, tangent_terms(program, node, dot))
+            for i, node in enumerate(program.nodes)
+            if node.primitive is not None
         }
         return
     totals, found = {root: program.seed(root)[1]}, []

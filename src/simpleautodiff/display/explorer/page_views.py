@@ -6,7 +6,7 @@ made beforehand, as many as there is time for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,12 +99,13 @@ class Views:
         boxes += dict.fromkeys(opened)
         number = {box: i for i, box in enumerate(boxes)}
         place = {key: i for i, key in enumerate(self.found)}
+        names = _name_boxes(self.program, boxes)
         views = [self._view(key, number, place) for key in go_through(list(self.found), "views")]
         return {
             "box": [2 * HALF[0], 2 * HALF[1]],
             "turn": TURN,
             "order": [index[node] for node in rank],
-            "boxes": [_box(self.program, box, rank[box.nodes[0]]) for box in boxes],
+            "boxes": [_box(box, names[box], rank[box.nodes[0]]) for box in boxes],
             "views": views,
         }
 
@@ -168,17 +169,26 @@ def _folds(folded: Folded) -> list[Box]:
     return [box for box in folded.boxes if not box.single]
 
 
-def _box(program: Program, box: Box, start: int) -> dict[str, Any]:
+def _box(box: Box, name: str, start: int) -> dict[str, Any]:
     record: dict[str, Any] = {"start": start, "size": len(box.nodes)}
     if box.single:
         return record
     return record | {
         "title": box.title,
-        "name": _name_box(program, box),
+        "name": name,
         "kind": box.kind,
         "amount": describe_amount(box),
         "times": box.times,
     }
+
+
+def _name_boxes(program: Program, boxes: Sequence[Box]) -> dict[Box, str]:
+    """Return what each box is called; different ones are not all called the explored function."""
+    names = {box: "" if box.single else _name_box(program, box) for box in boxes}
+    steps = [program.calls.get(node, ()) for node in program.execution if node.primitive]
+    explored = next((calls[0].function for calls in steps if calls), "")
+    own = [box for box, name in names.items() if name and name == explored]
+    return names | dict.fromkeys(own if len({box.title for box in own}) > 1 else [], "")
 
 
 def _name_box(program: Program, box: Box) -> str:

@@ -310,7 +310,11 @@ def _loop(bodies: Sequence[Sequence[Box]]) -> Box:
 
 
 def _describe_box(box: Box) -> str:
-    return box.nodes[0].operator if box.single else box.title
+    """Return the title of a box; of a single step its source line, or if unknown its operator."""
+    if not box.single:
+        return box.title
+    operator, line = box.mark
+    return line.split(":", 2)[-1].strip() or operator
 
 
 def _unfold_outer(boxes: list[Box], room: int) -> list[Box]:

@@ -10,7 +10,7 @@ import unicodedata
 from itertools import groupby
 from typing import NamedTuple
 
-from simpleautodiff.program.written_numbers import latex_powers
+from simpleautodiff.program.written_numbers import latex_letter, latex_powers
 
 # Widths of a Times face in thousandths of the font size; the other faces used are close to it.
 _CLASSES = {
@@ -189,18 +189,10 @@ def _latex_run(run: Run) -> str:
 def _latex_letter(name: str) -> str:
     bare = unicodedata.normalize("NFD", name)
     if len(bare) == 2 and bare[1] in _ACCENTS:
-        return f"{_ACCENTS[bare[1]]}{{{bare[0]}}}"
+        return f"{_ACCENTS[bare[1]]}{{{latex_letter(bare[0]).strip()}}}"
     if len(name) == 1:
-        return _latex_greek(name)
+        return latex_letter(name)
     return f"\\mathit{{{name}}}"
-
-
-def _latex_greek(letter: str) -> str:
-    """Write α as TeX does; return other letters as they are."""
-    kind, _, rest = unicodedata.name(letter, "").partition(" LETTER ")
-    if kind not in ("GREEK SMALL", "GREEK CAPITAL") or " " in rest:
-        return _latin(letter)
-    return f"\\{rest.lower() if kind == 'GREEK SMALL' else rest.title()} "
 
 
 def _latex_word(word: str) -> str:
@@ -209,14 +201,10 @@ def _latex_word(word: str) -> str:
     if word[1:2] in _ACCENTS:
         return f"{_ACCENTS[word[1]]}{{{_latex_word(word[0] + word[2:])}}}"
     if len(word) > 1 and word[0].isalpha():
-        return f"\\mathrm{{{word.replace('_', chr(92) + '_')}}}"
-    signs = "".join(_LATEX_SIGNS.get(letter) or _latin(letter) for letter in word)
+        spelled = "".join("\\_" if letter == "_" else latex_letter(letter) for letter in word)
+        return f"\\mathrm{{{spelled.strip()}}}"
+    signs = "".join(_LATEX_SIGNS.get(letter) or latex_letter(letter) for letter in word)
     return re.sub(r"(?<=\d),(?=\d)", "{,}", signs)  # inside a number
-
-
-def _latin(letter: str) -> str:
-    """Return a letter if every TeX can print it."""
-    return letter if letter.isascii() else "?"
 
 
 def latex_code(text: str) -> str:
@@ -227,9 +215,25 @@ def latex_code(text: str) -> str:
     >>> print(latex_code("a_1 = {}"))
     \texttt{a\_1 = \{\}}
     """
+    return f"\\texttt{{{latex_text(text)}}}"
+
+
+def latex_text(text: str) -> str:
+    r"""Write plain text for TeX: ``x\_1``.
+
+    Examples
+    --------
+    >>> print(latex_text("the slope of θ_1"))
+    the slope of $\theta$\_1
+    """
     special = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
     special |= {letter: f"\\{letter}" for letter in "_{}#$%&"}
     special |= {"×": r"$\times$", "…": r"\ldots{}", "→": r"$\rightarrow$", "−": "$-$"}
     special |= {"·": r"$\cdot$", "–": "--", "∂": r"$\partial$"}
     special |= {letter: f"$^{digit}$" for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
-    return f"\\texttt{{{''.join(special.get(letter) or _latin(letter) for letter in text)}}}"
+    special |= {letter: f"${latex_letter(letter).strip()}$" for letter in text if _is_greek(letter)}
+    return "".join(special.get(letter) or latex_letter(letter) for letter in text)
+
+
+def _is_greek(letter: str) -> bool:
+    return unicodedata.name(letter, "").startswith("GREEK")

@@ -30,7 +30,7 @@ const pointText = (at) => Object.entries(at).map(([name, value]) => `${name}=${A
 
 function readPoint(text) {
   const at = {};
-  for (const [, name, number] of (text ?? "").matchAll(/([A-Za-z_][\w[\]]*)\s*=\s*(\[[-+\d.eE,\s[\]]*\]|[^\s,;]+)/g)) {
+  for (const [, name, number] of (text ?? "").matchAll(/([\p{L}_][\p{L}\w[\]]*)\s*=\s*(\[[-+\d.eE,\s[\]]*\]|[^\s,;]+)/gu)) {
     at[name] = readList(number) ?? (Number.isFinite(Number(number)) ? Number(number) : number); // JSON has no others
   }
   return at;

@@ -3,13 +3,8 @@
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 const GREEK = { pi: "π" }; // other names are as they are in the graph and the table
 
-// The results are called y, or the next letter that no input begins with; several are y1, y2, ...
-function resultNames(doc) {
-  const taken = new Set(doc.inputs.map((i) => doc.nodes[i].name[0]));
-  const letter = [..."yzfgh"].find((one) => !taken.has(one)) ?? "result";
-  const several = doc.outputs.length > 1;
-  return new Map(doc.outputs.map((i, j) => [i, several ? `${letter}${j + 1}` : letter]));
-}
+// What the results are called, by node: y, or y1, y2, ...
+const resultNames = (doc) => new Map(doc.outputs.map((i, j) => [i, doc.results[j]]));
 
 function mathml(tag, attributes, ...children) {
   const element = document.createElementNS(MATHML, tag);
@@ -20,7 +15,7 @@ function mathml(tag, attributes, ...children) {
 
 // A formula in MathML; null if it is more than arithmetic and calls. `nodeOf` finds the node of a name.
 function typeset(text, nodeOf) {
-  const tokens = text.match(/\s+|\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+|[A-Za-z_]\w*|\*\*|[-+*/^(),]|./g) ?? [];
+  const tokens = text.match(/\s+|\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+|[\p{L}_][\p{L}\w]*|\*\*|[-+*/^(),]|./gu) ?? [];
   const words = tokens.filter((token) => token.trim());
   let at = 0;
   const accept = (...wanted) => (wanted.includes(words[at]) ? words[at++] : undefined);
@@ -79,7 +74,7 @@ function typeset(text, nodeOf) {
     }
     const word = words[at++] ?? "";
     if (/^[\d.]/.test(word)) return { part: mathml("mn", {}, minus(word)), binds: 5 };
-    if (!/^[A-Za-z_]/.test(word)) throw new SyntaxError(text);
+    if (!/^[\p{L}_]/u.test(word)) throw new SyntaxError(text);
     return accept("(") ? called(word) : { part: name(word), binds: 5 };
   }
 
@@ -104,7 +99,7 @@ function typeset(text, nodeOf) {
 // Equations in MathML: those of the parts that have names, as in "a = x*y; sin(a)", and that of the results.
 function typesetLines(text, nodeOf, results) {
   const lines = text.split(";").map((line) => line.trim()).filter(Boolean);
-  const sides = lines.map((line) => /^(?:([A-Za-z_]\w*)\s*=(?!=))?(.*)$/s.exec(line).slice(1));
+  const sides = lines.map((line) => /^(?:([\p{L}_][\p{L}\w]*)\s*=(?!=))?(.*)$/su.exec(line).slice(1));
   const written = sides.map(([, right]) => typeset(right, nodeOf));
   if (!lines.length || written.includes(null) || sides.slice(0, -1).some(([left]) => !left) || sides.at(-1)[0]) return null;
   const lefts = sides.map(([left], j) => (j < sides.length - 1 ? [typeset(left, nodeOf)] : results.map(([i, name]) => typeset(name, () => i))));
@@ -117,7 +112,7 @@ function typesetLines(text, nodeOf, results) {
 function heading(doc, write) {
   const index = new Map(doc.nodes.map((node, i) => [node.name, i]));
   const title = doc.title || "f";
-  const named = /^[A-Za-z_]\w*$/.test(title) && !index.has(title);
+  const named = /^[\p{L}_][\p{L}\w]*$/u.test(title) && !index.has(title);
   const inputs = [...new Set(doc.inputs.map((i) => doc.nodes[i].name.split(/[[.]/)[0]))];
   const listed = inputs.length > 6 ? [...inputs.slice(0, 3), "dots", inputs.at(-1)] : inputs;
   const text = named ? `${title}(${listed.join(", ")})` : title;

@@ -1,5 +1,6 @@
 // The graph in its window: drawn, painted at a step, scrolled and enlarged, with a map of the whole.
 
+const SMALLER = 0.7, DIGIT = 7.5; // names on boxes' last lines, as a part of those on top; pixels of a digit there
 const LARGEST = 1.45; // of the size in which texts are set: a graph is never drawn smaller than 1
 
 // `now()` is what the page shows: its numbers, how it is folded, its phase and step.
@@ -101,10 +102,10 @@ function stage(root, part, doc, now, write) {
     return minus(texts.find((text, k) => text.length < (given && !k ? 10 : 9)) ?? scientific(number.toPrecision(4), 4));
   }
 
-  // A derivative with its name; with its letter alone, or alone, where the box is too small for more.
+  // A derivative with its name; with the beginning of it, or alone, where the box is too small for more.
   function equation(name, mode, number) {
-    if (number.length > 8) return [number];
-    return [...nameSvg(name.length + number.length > 9 ? name.slice(0, 1) : name, mode), ` = ${number}`];
+    const shown = [name, clipped(name, 2)].find((text) => SMALLER * nameWidth(text) + DIGIT * (number.length + 3) <= doc.box[0] - 12);
+    return shown ? [...nameSvg(shown, mode), ` = ${number}`] : [number];
   }
 
   function spoken(box, i, found, state) {

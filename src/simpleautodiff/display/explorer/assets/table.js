@@ -93,9 +93,11 @@ function writer(doc, now) {
       numbers: make("span", {}, `${steps}, to `, ...of), result: number === undefined ? "" : full(number) };
   }
 
+  const tangentSides = (i, phase) => (hasRule(i) ? sides.tangent(i, now().model.sweeps[phase.sweep].numbers)
+    : asRecorded(doc.sweeps[phase.sweep].texts?.[i] ?? []));
+
   function tangentRow(event, base, phase) {
-    const found = now().model.sweeps[phase.sweep].numbers;
-    const { symbols, numbers } = hasRule(event.node) ? sides.tangent(event.node, found) : asRecorded(doc.sweeps[phase.sweep].texts?.[event.node] ?? []);
+    const { symbols, numbers } = tangentSides(event.node, phase);
     return { ...base, symbols: math(symbols), numbers: math(numbers), result: full(event.number) };
   }
 
@@ -133,6 +135,7 @@ function writer(doc, now) {
   // What a sweep does not reach has the derivative 0, as in the tables; no step leads there.
   function zeroRow(i, mode, { symbols, numbers }) {
     const cells = rowCells({ name: nameHtml(nameOf(i), mode), symbols: math(symbols), numbers: math(numbers), result: "0" });
+    cells.forEach(entitle);
     return make("tr", { class: "unreached", "data-node": i }, ...cells);
   }
 
@@ -140,12 +143,11 @@ function writer(doc, now) {
 
   // Of a forward sweep, all nodes that it does not reach, but for those in folded boxes.
   function withoutTangent(phase) {
-    if (phase.id !== "forward" || !doc.live || doc.nodes.length > MOST_ROWS) return [];
+    if (phase.id !== "forward" || doc.nodes.length > MOST_ROWS) return [];
     const { root, order } = doc.sweeps[phase.sweep], reached = new Set(order);
-    const { numbers } = now().model.sweeps[phase.sweep];
     const { owner } = now().fold;
     return doc.nodes.flatMap((node, i) => (reached.has(i) || doc.boxes[owner[i]].size > 1 ? []
-      : [zeroRow(i, "forward", node.op ? sides.tangent(i, numbers) : quotient(node.name, nameOf(root)))]));
+      : [zeroRow(i, "forward", node.op ? tangentSides(i, phase) : quotient(node.name, nameOf(root)))]));
   }
 
   // Of a reverse sweep, the inputs that it does not reach.
