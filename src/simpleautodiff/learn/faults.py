@@ -61,6 +61,10 @@ SEED_1 = "    dot: dict[Node, float] = {root: 1}\n"
 SEED_5 = "    dot: dict[Node, Any] = {root: 1}\n"
 SEED_3 = "    bar: dict[Node, float] = {output: 1}\n"
 SEED_BACK_5 = "    bar: dict[Node, Any] = {output: 1}\n"
+SEED_6 = """    dot: dict[Node, Any] = {}
+    add_to(dot, root, 1)  # of an array: in each of its elements
+"""
+SEED_BACK_6 = "    bar: dict[Node, Any] = {}\n    add_to(bar, output, 1)\n"
 BACK = "reversed(execution_order(output)):  # children first: its sum is whole\n"
 BACK_ORDER = f"    for node in {BACK}"
 TAPE_BACK = "reversed(output.tape[: output.index + 1])"
@@ -335,18 +339,21 @@ FAULTS_OF_RUNGS = (
     fault("tangent_seed", "seed_is_value",
         ("    root.partial_derivative = 1\n", "    root.partial_derivative = root.value\n"),
         (SEED_1, SEED_1.replace("1}", "root.value}")),
-        (SEED_5, SEED_5.replace("1}", "root.value}"))),
+        (SEED_5, SEED_5.replace("1}", "root.value}")),
+        (SEED_6, SEED_6.replace("1)", "root.value)"))),
     fault("no_tangent_seed", "no_seed",
         ("    root.partial_derivative = 1\n", ""),
         (SEED_1, SEED_1.replace("1}", "0}")),
-        (SEED_5, SEED_5.replace("1}", "0}"))),
+        (SEED_5, SEED_5.replace("1}", "0}")),
+        (SEED_6, SEED_6.replace("1)", "0)"))),
     fault("tangents_kept", "stale_unreached",
         ((DEF_FORWARD, "kept: dict[Node, float] = {}\n\n\n" + DEF_FORWARD), (SEED_1 + "    for node in topological", "    dot = kept\n    dot[root] = 1\n    for node in topological"))),
     fault("tangents_summed", "stale_sum",
         ("        partial_derivative: float = 0\n", "        partial_derivative = node.partial_derivative\n"),
         ((DEF_FORWARD, "kept: dict[Node, float] = {}\n\n\n" + DEF_FORWARD), (SEED_1, "    dot = kept\n    dot[root] = 1\n"), ("        dot[node] = 0\n", "        dot.setdefault(node, 0)\n")),
         ((DEF_FORWARD, "kept: dict[Node, float] = {}\n\n\n" + DEF_FORWARD), (SEED_1, "    dot = kept\n    dot[root] = 1\n")),
-        ((DEF_FORWARD_5, "kept: dict[Node, Any] = {}\n\n\n" + DEF_FORWARD_5), (SEED_5, "    dot = kept\n    dot[root] = 1\n"))),
+        ((DEF_FORWARD_5, "kept: dict[Node, Any] = {}\n\n\n" + DEF_FORWARD_5), (SEED_5, "    dot = kept\n    dot[root] = 1\n")),
+        ((DEF_FORWARD_5, "kept: dict[Node, Any] = {}\n\n\n" + DEF_FORWARD_5), (SEED_6, "    dot = kept\n    dot[root] = 1\n"))),
     fault("order_not_reversed", "unreversed",
         (("    return ordering[::-1]\n", "    return ordering\n"), ("topological_order(root)[1:]", "topological_order(root)[:-1]"))),
     fault("order_preorder", "preorder",
@@ -374,19 +381,23 @@ FAULTS_OF_RUNGS = (
         (PULL, PULL.replace("bar[node] * d", "d"))),
     fault("seed", "seed_is_value",
         (SEED_3, SEED_3.replace("1}", "output.value}")),
-        (SEED_BACK_5, SEED_BACK_5.replace("1}", "output.value}"))),
+        (SEED_BACK_5, SEED_BACK_5.replace("1}", "output.value}")),
+        (SEED_BACK_6, SEED_BACK_6.replace("1)", "output.value)"))),
     fault("no_adjoint_seed", "no_seed",
         (SEED_3, SEED_3.replace("1}", "0}")),
-        (SEED_BACK_5, SEED_BACK_5.replace("1}", "0}"))),
+        (SEED_BACK_5, SEED_BACK_5.replace("1}", "0}")),
+        (SEED_BACK_6, SEED_BACK_6.replace("1)", "0)"))),
     fault("mutable_default", "stale_sum",
         ((DEF_REVERSE, DEF_REVERSE.replace("output: Node", "output: Node, bar: dict[Node, float] = {}")), (SEED_3, "    bar[output] = 1\n")),
-        ((DEF_REVERSE_5, DEF_REVERSE_5.replace("output: Node", "output: Node, bar: dict[Node, Any] = {}")), (SEED_BACK_5, "    bar[output] = 1\n"))),
+        ((DEF_REVERSE_5, DEF_REVERSE_5.replace("output: Node", "output: Node, bar: dict[Node, Any] = {}")), (SEED_BACK_5, "    bar[output] = 1\n")),
+        ((DEF_REVERSE_5, DEF_REVERSE_5.replace("output: Node", "output: Node, bar: dict[Node, Any] = {}")), (SEED_BACK_6, "    bar[output] = 1\n"))),
     fault("not_reversed", "unreversed",
         (BACK_ORDER, "    for node in execution_order(output):\n        bar.setdefault(node, 0)\n"),
         (TAPE_BACK, "output.tape[: output.index + 1]")),
     fault("last_node", "from_the_end",
         (SEED_3 + "    for node in reversed(output.tape", "    output = output.tape[-1]\n" + SEED_3 + "    for node in reversed(output.tape"),
-        (SEED_BACK_5, "    output = output.tape[-1]\n" + SEED_BACK_5)),
+        (SEED_BACK_5, "    output = output.tape[-1]\n" + SEED_BACK_5),
+        (SEED_BACK_6, "    output = output.tape[-1]\n" + SEED_BACK_6)),
     fault("tape_emptied", "used_up", ("    return bar\n\n\ndef grad", "    output.tape.clear()\n    return bar\n\n\ndef grad")),
     fault("preorder", "preorder", (ORDER_UP, PREORDER_UP)),
     fault("breadth_first", "breadth_first", (ORDER_UP, BREADTH_UP)),

@@ -10,7 +10,7 @@ from typing import Any
 from simpleautodiff.learn.grading.bank import BANK, Case
 from simpleautodiff.learn.grading.diagnosis import CaseRun
 from simpleautodiff.learn.grading.model import predict
-from simpleautodiff.learn.grading.processes import Runner
+from simpleautodiff.learn.grading.processes import ENDS, Runner
 from simpleautodiff.learn.graphs import EASY, Graph, random_graph
 
 MOST_DEATHS = 3
@@ -31,7 +31,7 @@ def run_bank(
     runs: list[CaseRun] = []
     for case in progress(cases) if progress else cases:
         runs.extend(run_on(runner, case, depth))
-        if sum(not {"timeout", "died"}.isdisjoint(run.result) for run in runs) >= MOST_DEATHS:
+        if sum(not ENDS.isdisjoint(run.result) for run in runs) >= MOST_DEATHS:
             break
     memory: dict[str, Any] = {}
     if task in ("", "failures") and runner.abilities["shape"] in ("node", "value"):

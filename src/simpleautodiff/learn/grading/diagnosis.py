@@ -18,6 +18,7 @@ from simpleautodiff.learn.grading.known_faults import (
     ORDER_FAULTS,
     RULES,
     UNCHAINED,
+    VARIANTS,
     WRONG_RULES,
 )
 from simpleautodiff.learn.grading.model import APART, COMPOSITIONS, INVERTED, STYLES, WAYS, predict
@@ -213,7 +214,16 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
                     found = [*own, *found] if INVERTED in way else [*found, *own]
     if not found:
         return None
-    return Diagnosis(found[0], True, tuple(" + ".join(faults) for faults in found[1:4]))
+    return Diagnosis(found[0], True, _others(found))
+
+
+def _others(found: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return what explains the same numbers as the first, unless it is that in other words."""
+    first, *others = (tuple(VARIANTS.get(fault, fault) for fault in faults) for faults in found)
+    if any(fault in ASSIGNED for fault in first):  # one function is named, not all of them
+        others = [faults for faults in others if "overwritten_in_functions" not in faults]
+    told = dict.fromkeys(" + ".join(faults) for faults in others if faults != first)
+    return tuple(told)[:3]
 
 
 def _find_candidates(failing: Sequence[CaseRun]) -> list[str]:

@@ -5,17 +5,14 @@ This file runs in the learner's process too: of the library it imports the files
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from simpleautodiff.learn.grading.function_shapes import DualEngine, GradEngine
+from simpleautodiff.learn.grading.guessing import guess_names
 from simpleautodiff.learn.grading.learner_engine import LearnerEngine, NoEngine
-from simpleautodiff.learn.grading.node_shapes import (
-    NodeEngine,
-    PullEngine,
-    RecorderEngine,
-    TapeEngine,
-    ValueEngine,
-)
+from simpleautodiff.learn.grading.node_shapes import NodeEngine, PullEngine, ValueEngine
+from simpleautodiff.learn.grading.tape_shapes import RecorderEngine, TapeEngine
 
 SHAPES: dict[str, tuple[type[LearnerEngine], ...]] = {
     "tape": (TapeEngine, RecorderEngine),
@@ -30,13 +27,32 @@ def find_engine(
     namespace: dict[str, Any], shape: str = "", names: dict[str, str] | None = None
 ) -> LearnerEngine:
     """Find the engine in a module; `shape` and `names` say what cannot be guessed."""
+    names = names or {}
+    found: LearnerEngine | NoEngine
+    try:
+        found = find_by_names(namespace, shape, names)
+        if found.reads_derivatives():
+            return found
+    except NoEngine as error:
+        found = error
+    guessed = guess_names(namespace, names)
+    if guessed:
+        with suppress(NoEngine):
+            return find_by_names(namespace, shape, {**guessed, **names})
+    if isinstance(found, NoEngine):
+        raise found
+    return found
+
+
+def find_by_names(namespace: dict[str, Any], shape: str, names: dict[str, str]) -> LearnerEngine:
+    """Find the engine whose parts have usual names, or these."""
     reason = ""
     tried = [(cls, name) for name, some in SHAPES.items() for cls in some]
     # nodes of others may have a method grad, and modules of others a function that makes inputs
     tried.sort(key=lambda pair: pair[0] in (PullEngine, RecorderEngine))
     for cls in [cls for cls, name in tried if shape in ("", name)]:
         try:
-            return cls(namespace, names or {})
+            return cls(namespace, names)
         except NoEngine as error:
             reason = reason or str(error)
     raise NoEngine(

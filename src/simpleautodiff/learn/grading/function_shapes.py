@@ -6,7 +6,7 @@ This file runs in the learner's process too: of the library it imports `learner_
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,7 +35,7 @@ class GradEngine(LearnerEngine):
         super().__init__(namespace, names)
         self.grad = first((names["grad"],) if "grad" in names else GRADIENT_NAMES, self.functions)
         self.grad = self.grad or grad_of_products(self.functions)
-        if self.grad is None or required(self.grad) < 1 or inspect.isclass(self.grad):
+        if self.grad is None or required(self.grad) < 1 or makes_no_function(self.grad):
             raise NoEngine
         self.name = getattr(self.grad, "__name__", "grad")
         self.takes_list = False  # grad(f)([x, z]), with f([x, z])
@@ -46,7 +46,8 @@ class GradEngine(LearnerEngine):
         except Exception as error:
             self.takes_list = True
             if not self.takes(1):
-                raise error from None
+                said = f"{type(error).__name__}: {error}"
+                raise NoEngine(f"{self.name}(f) of a function f raises {said}") from None
         self.takes_list = self.takes_list or (not self.takes(2) and self.takes(2, in_list=True))
 
     def takes(self, count: int, in_list: bool | None = None) -> bool:
@@ -63,6 +64,23 @@ class GradEngine(LearnerEngine):
     def abilities(self) -> dict[str, Any]:
         """Find out what the engine can do, and whether with several inputs."""
         return {**super().abilities(), "one_input": not self.takes(2)}
+
+    def try_operation(self, operation: str, args: Sequence[Any]) -> Any:
+        """Do an operation on new inputs, inside of a function that is differentiated."""
+        done: list[Any] = []
+
+        def f(*nodes: Any) -> Any:
+            made = iter(nodes)
+            given = [next(made) if isinstance(arg, float) else arg for arg in args]
+            done.append(self.apply(operation, given))
+            return done[0]
+
+        try:
+            self.call(f, [arg for arg in args if isinstance(arg, float)])
+        except Exception:
+            if not done:
+                raise
+        return done[0]
 
     def make(self, value: Any) -> Any:
         """Return an input as the function is given it."""
@@ -110,6 +128,11 @@ class GradEngine(LearnerEngine):
             return list(found) if several else [found]
         others = [self.grad(f, k)(*point) for k in range(1, len(point))]  # argnum, as in autograd
         return [found, *others]
+
+
+def makes_no_function(grad: Any) -> bool:
+    """Tell whether it is a class whose objects cannot be called, as those of `class grad` can."""
+    return inspect.isclass(grad) and "__call__" not in dir(grad)
 
 
 def grad_of_products(functions: dict[str, Any]) -> Callable[..., Any] | None:

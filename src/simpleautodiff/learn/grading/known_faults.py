@@ -91,11 +91,11 @@ SINGLE_FUNCTIONS = ("sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")
 ASSIGNED = {  # = for += in one operation alone, and which operations that is
     **{f"overwritten_in_{operation}": (operation,) for operation in ("sub", "mul", "div")},
     "overwritten_in_add": ("add", "iadd"),
-    "overwritten_in_functions": tuple(op for op, (_, rules) in RULES.items() if len(rules) == 1),
     **{
         f"overwritten_in_{operation}": (operation,)
         for operation in ("pow", "neg", *SINGLE_FUNCTIONS)
     },
+    "overwritten_in_functions": tuple(op for op, (_, rules) in RULES.items() if len(rules) == 1),
 }
 ASSIGNED_TERMS = {  # = for += in one term of an operation: which operation, and which term
     f"overwritten_{which}_in_{operation}": (operation, place)

@@ -162,11 +162,11 @@ class LearnerEngine:
             operation = "add" if operation == "iadd" else operation
         if operation == "abs" and hasattr(type(node), "__abs__"):
             return abs(node)
-        named = self.names.get(operation)
-        function = first((named,) if named else spellings(operation), self.functions)
+        named = (self.names[operation],) if operation in self.names else spellings(operation)
+        function = first(named, self.functions)
         if function is not None:
             return function(*args)
-        method = first(spellings(operation), node)
+        method = first(named, node)
         if method is not None:
             return method(*args[1:]) if args[0] is node else NotImplemented
         return call_class(find_class(operation, self.functions), args)
@@ -203,16 +203,23 @@ class LearnerEngine:
             raise UnreadableResult(f"the sweep returns {describe(result)}")
         return found
 
+    def try_operation(self, operation: str, args: Sequence[Any]) -> Any:
+        """Do an operation on new inputs, which floats stand for."""
+        made = iter(self.make_several([arg for arg in args if isinstance(arg, float)]))
+        return self.apply(operation, [next(made) if isinstance(a, float) else a for a in args])
+
+    def reads_derivatives(self) -> bool:
+        """Tell whether derivatives can be read, wherever a sweep has left them."""
+        return True
+
     def abilities(self) -> dict[str, Any]:
         """Find out which operations there are, and whether constants may be operands."""
         errors: dict[str, str] = {}
 
         def works(operation: str, *args: Any) -> bool:
             self.start()
-            made = iter(self.make_several([arg for arg in args if isinstance(arg, float)]))
-            nodes = [next(made) if isinstance(arg, float) else arg for arg in args]
             try:
-                return self.apply(operation, nodes) is not NotImplemented
+                return self.try_operation(operation, args) is not NotImplemented
             except NotImplementedError:
                 return False
             except Exception as error:
@@ -315,7 +322,11 @@ def held_derivatives(node: Any) -> dict[str, Any]:
 
 def construct(cls: type, *args: float, shape: tuple[int, ...] = ()) -> Any:
     """Make an input of numbers, or of arrays if it takes nothing else; it is to have a gradient."""
-    options = {name: True for name in keywords(cls) if name == "requires_grad"}
+    optional = keywords(cls)
+    options: dict[str, Any] = {name: True for name in optional if name == "requires_grad"}
+    value = next((name for name in optional if name in VALUE_NAMES[:4]), None)
+    if len(args) == 1 and value and optional[0] not in VALUE_NAMES and required(cls) == 0:
+        return cls(**{value: args[0]}, **options)  # the first argument is another thing
     try:
         return cls(*args, **options)
     except Exception:

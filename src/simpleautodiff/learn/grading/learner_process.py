@@ -7,11 +7,16 @@ files about engines that these need, and `learner_doors`.
 
 from __future__ import annotations
 
+import _imp
 import builtins
+import gc
+import importlib
 import json
+import linecache
 import os
 import stat
 import sys
+from collections.abc import Callable, Collection
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -64,7 +69,8 @@ def load_tools() -> tuple[ModuleType, ModuleType]:
     shapes = import_module(f"{names[-1]}.engine_shapes")
     running = import_module(f"{names[-1]}.running")
     for name in [name for name in sys.modules if name.startswith(names[0])]:
-        del sys.modules[name]
+        file = getattr(sys.modules.pop(name), "__file__", None) or __file__
+        linecache.getlines(file)  # which warnings and tracebacks of a learner's code may show
     return shapes, running
 
 
@@ -96,7 +102,32 @@ def load_apart(path: str) -> dict[str, Any]:
     return own
 
 
-def close_doors(home: str) -> None:
+def make_end(answers: int) -> Callable[[str], None]:
+    """Return what ends the process and says why, and which uses nothing a learner could replace."""
+    write, leave = os.write, os._exit
+    plain = bytes(k if 32 <= k < 127 and k not in b'"\\' else 63 for k in range(256))
+
+    def end(what: str) -> None:
+        try:
+            reason = what.encode("ascii", "replace").translate(plain)
+            said = b"PermissionError: %s is not allowed while an engine is graded"
+            write(answers, b'{"refused": "' + said % reason + b'"}\n')
+        finally:
+            leave(1)
+
+    return end
+
+
+def load_built_in(closed: Collection[str]) -> None:
+    """Load the modules that are built in, and leave no way to make a second copy of one."""
+    for name in sys.builtin_module_names:
+        if name not in closed:
+            importlib.import_module(name)
+    for name in ("create_builtin", "exec_builtin"):
+        vars(_imp).pop(name)
+
+
+def close_doors(home: str, answers: int) -> None:
     """Refuse what an engine has no use for, by a hook that uses nothing a learner could replace."""
     paths = load_apart(os.path.__file__)
     paths |= {"os": SimpleNamespace(**vars(os)), "stat": SimpleNamespace(**vars(stat))}
@@ -105,9 +136,13 @@ def close_doors(home: str) -> None:
     for module in (os, sys.modules[os.name if os.name == "nt" else "posix"]):
         for name in doors["UNHEARD"]:
             vars(module).pop(name, None)
-    watch = doors["make_watch"]([*filter(None, readable)], LIBRARY, paths["realpath"])
+    load_built_in(doors["CLOSED_MODULES"])
+    folders = [*filter(None, readable)]
+    watch = doors["make_watch"](folders, LIBRARY, paths["realpath"], make_end(answers))
     sys.modules["__main__"] = ModuleType("__main__")
     sys.addaudithook(watch)
+    gc.freeze()  # so that gc does not find the hook
+    vars(gc).pop("unfreeze")
 
 
 def main(path: str, shape: str, names: str, memory: str, seconds: str) -> None:
@@ -129,7 +164,7 @@ def main(path: str, shape: str, names: str, memory: str, seconds: str) -> None:
     set_limits(int(memory), int(seconds))
     with open(path, "rb") as file:
         text = file.read()
-    close_doors(home)
+    close_doors(home, answers.fileno())
     module = ModuleType("engine")
     module.__file__ = path
     sys.modules["engine"] = module

@@ -20,6 +20,7 @@ from simpleautodiff.learn.grading.learner_engine import NoEngine
 from simpleautodiff.learn.grading.running import run_case
 
 MOST_TEXT = 2**22
+ENDS = {"timeout", "died", "refused"}  # of its process
 LONGER = 3  # may the import take, of NumPy too, on a busy machine
 Names = dict[str, str]
 
@@ -97,10 +98,11 @@ class ProcessRunner:
         result = self._read()
         if not is_result(result, case.get("script", ())):  # somebody else has written it
             result = {"died": True}
-        if "timeout" in result or "died" in result:
+        if not ENDS.isdisjoint(result):
             self.close()
             self._start()
-        return result
+        kind, _, said = str(result.get("refused", "")).partition(": ")
+        return {"refused": True, "error": kind, "message": said} if said else result
 
     def _write(self, question: bytes) -> None:
         try:

@@ -16,17 +16,17 @@ class UnreadableResult(Exception):
     """What a sweep returns holds no derivative of any node, as far as can be seen."""
 
 
-def position(node: Any) -> int | None:
-    """Return the place of a node on a tape, by an attribute such as `index`."""
+def position(node: Any) -> int | str | None:
+    """Return the place of a node on a tape or in a dict, by an attribute such as `index`."""
     found = (getattr(node, name, None) for name in POSITION_NAMES)
-    return next((k for k in found if isinstance(k, int) and not isinstance(k, bool)), None)
+    return next((k for k in found if isinstance(k, (int, str)) and not isinstance(k, bool)), None)
 
 
 def holds_derivatives(result: Any, node: Any) -> bool:
     """Tell whether a result is looked up for a node: a mapping, or a list by positions."""
     return (
         isinstance(result, Mapping)
-        or (isinstance(result, (list, tuple)) and position(node) is not None)
+        or (isinstance(result, (list, tuple)) and isinstance(position(node), int))
         or callable(getattr(result, "wrt", None))
     )
 
@@ -40,9 +40,10 @@ def look_up(result: Any, node: Any) -> Any:
         except LookupError:
             return MISSING
     if not isinstance(result, Mapping):
-        return result[place] if place is not None and 0 <= place < len(result) else MISSING
+        there = isinstance(place, int) and 0 <= place < len(result)
+        return result[place] if there else MISSING
     by_number = all(isinstance(key, int) for key in result)
-    for key in (id(node), place) if by_number else (node, id(node)):
+    for key in (id(node), place) if by_number else (node, id(node), place):
         try:
             if key in result:
                 return result[key]

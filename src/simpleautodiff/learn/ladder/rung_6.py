@@ -50,7 +50,9 @@ log = wrap("log", lambda a: xp(a).log(a), lambda v, a: (1 / a,))
 exp = wrap("exp", lambda a: xp(a).exp(a), lambda v, a: (v,))
 sin = wrap("sin", lambda a: xp(a).sin(a), lambda v, a: (cos(a),))
 cos: Any = wrap("cos", lambda a: xp(a).cos(a), lambda v, a: (-sin(a),))
-transpose: Any = wrap("transpose", np.transpose, lambda v, a: (Linear(transpose, transpose),))
+transpose: Any = wrap("transpose", np.matrix_transpose, lambda v, a: (
+    Linear(transpose, transpose),
+))  # fmt: skip
 matmul = wrap("matmul", np.matmul, lambda v, a, b: (
     Linear(lambda d: d @ b, lambda g: g @ transpose(b)),
     Linear(lambda d: a @ d, lambda g: transpose(a) @ g),
@@ -111,7 +113,8 @@ def add_to(derivatives: dict[Node, Any], node: Node, term: Any) -> None:
 
 def forward(root: Node) -> dict[Node, Any]:
     """Return the derivative with respect to the root of each node that it reaches; absent is 0."""
-    dot: dict[Node, Any] = {root: 1}
+    dot: dict[Node, Any] = {}
+    add_to(dot, root, 1)  # of an array: in each of its elements
     for node in root.tape[root.index + 1 :]:
         for parent, d in node.edges:
             if parent in dot:
@@ -121,7 +124,8 @@ def forward(root: Node) -> dict[Node, Any]:
 
 def reverse(output: Node) -> dict[Node, Any]:
     """Return the derivative of the output with respect to each node that it depends on."""
-    bar: dict[Node, Any] = {output: 1}
+    bar: dict[Node, Any] = {}
+    add_to(bar, output, 1)
     for node in reversed(output.tape[: output.index + 1]):  # children first: its sum is whole
         if node not in bar:
             continue  # the output does not depend on it

@@ -59,7 +59,8 @@ sin = Primitive("sin", lambda a: xp(a).sin(a), (lambda v, a: cos(a),))
 cos: Any = Primitive("cos", lambda a: xp(a).cos(a), (lambda v, a: -sin(a),))
 power = Primitive("power", lambda a, n: a**n, (
     lambda v, a, n: n * a ** (n - 1) if n != 0 else 0, lambda v, a, n: v * log(a)))
-transpose: Any = Primitive("transpose", np.transpose, (lambda v, a: Linear(transpose, transpose),))
+transpose: Any = Primitive("transpose", np.matrix_transpose, (
+    lambda v, a: Linear(transpose, transpose),))
 matmul = Primitive("matmul", np.matmul, (
     lambda v, a, b: Linear(lambda d: d @ b, lambda g: g @ transpose(b)),
     lambda v, a, b: Linear(lambda d: a @ d, lambda g: transpose(a) @ g)))
@@ -107,7 +108,8 @@ def add_to(derivatives: dict[Node, Any], node: Node, term: Any) -> None:
 
 def forward(root: Node) -> dict[Node, Any]:
     """Return the derivative with respect to the root of each node that it reaches; absent is 0."""
-    dot: dict[Node, Any] = {root: 1}
+    dot: dict[Node, Any] = {}
+    add_to(dot, root, 1)  # of an array: in each of its elements
     for node in root.tape[root.index + 1 :]:
         for parent, d in node.edges:
             if parent in dot:
@@ -117,7 +119,8 @@ def forward(root: Node) -> dict[Node, Any]:
 
 def reverse(output: Node) -> dict[Node, Any]:
     """Return the derivative of the output with respect to each node that it depends on."""
-    bar: dict[Node, Any] = {output: 1}
+    bar: dict[Node, Any] = {}
+    add_to(bar, output, 1)
     for node in reversed(output.tape[: output.index + 1]):  # children first: its sum is whole
         if node not in bar:
             continue  # the output does not depend on it

@@ -1,0 +1,150 @@
+"""Names that no list has: what in a file behaves like nodes, operations, sweeps and `grad`.
+
+A learner may write `valeur`, `梯度` or `propagate`. What is called so is found by what it does: a
+value is what products multiply, a sweep from y = x z + x changes a number of x.
+
+This file runs in the learner's process too: of the library it imports the files of shapes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from simpleautodiff.learn.grading.function_shapes import GradEngine, makes_no_function
+from simpleautodiff.learn.grading.learner_engine import (
+    FUNCTIONS_OF_NUMBERS,
+    PYTHON_OPERATORS,
+    LearnerEngine,
+    classes,
+    construct,
+    constructs,
+    is_number,
+    read_attributes,
+    required,
+)
+from simpleautodiff.learn.grading.node_shapes import call_sweep
+from simpleautodiff.learn.grading.sweep_results import holds_derivatives, look_up
+
+X, Z = 0.75, 0.5
+OF_ONE = ("sin", "cos", "exp", "log", "sqrt", "tanh")  # no two have the same value at X
+OF_TWO = ("add", "sub", "mul", "div")
+
+
+def guess_names(namespace: dict[str, Any], names: dict[str, str]) -> dict[str, str]:
+    """Return the names that a learner would have to give; none where nothing behaves so."""
+    for cls in classes(namespace, names.get("node")):
+        if constructs(cls, X):
+            found = _Guess(namespace, names, cls)
+            if found.guess_value() and found.guess_operations() and found.guess_sweeps():
+                return found.names
+    return _guess_grad(namespace)
+
+
+class _Guess:
+    """What is known of an engine whose nodes are of one class."""
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str], cls: type) -> None:
+        self.names, self.cls = {**names, "node": cls.__name__}, cls
+        self.engine = LearnerEngine(namespace, self.names)
+        methods = [name for name in dir(cls) if not name.startswith("__")]
+        self.methods = {name: getattr(cls, name) for name in methods}
+        self.methods = {name: method for name, method in self.methods.items() if callable(method)}
+
+    def callables(self, count: int) -> Iterator[tuple[str, Callable[..., Any]]]:
+        """Yield the functions and methods that are given so many nodes."""
+        for name, function in {**self.methods, **self.engine.functions}.items():
+            if not isinstance(function, type) and required(function) == count:
+                yield name, function
+
+    def guess_value(self) -> bool:
+        """Find the attribute that holds the number of a node."""
+        held = read_attributes(construct(self.cls, X))
+        found = [name for name, number in held.items() if is_number(number) and number == X]
+        self.names.setdefault("value", next(iter(found), ""))
+        self.engine.value_name = self.names["value"]
+        return bool(found)
+
+    def guess_operations(self) -> bool:
+        """Find functions by their values: the sine of 0.75 is that of one function only."""
+        for operation in (*OF_ONE, *OF_TWO):
+            if not self.can(operation):
+                count, right = len(_point(operation)), _value(operation)
+                for name, function in self.callables(count):
+                    if operation not in self.names and self.gives(function, count, right):
+                        self.names[operation] = name
+        return self.can("add") and self.can("mul")
+
+    def can(self, operation: str) -> bool:
+        """Tell whether an operation is found by the names that are known."""
+        count = len(_point(operation))
+        return self.gives(partial(self.apply, operation), count, _value(operation))
+
+    def apply(self, operation: str, *nodes: Any) -> Any:
+        """Do one operation."""
+        return self.engine.apply(operation, list(nodes))
+
+    def gives(self, function: Callable[..., Any], count: int, right: float) -> bool:
+        """Tell whether a function of some nodes is a node with this value."""
+        try:
+            node = function(*(construct(self.cls, x) for x in (X, Z)[:count]))
+            value = self.engine.value(node)
+        except Exception:
+            return False
+        return isinstance(node, self.cls) and is_number(value) and abs(value - right) < 1e-9
+
+    def guess_sweeps(self) -> bool:
+        """Find what carries derivatives: from y back to x, or from x to y."""
+        for name, function in (*self.callables(1), *self.callables(2)):
+            for mode in ("backward", "forward"):
+                if mode not in self.names:
+                    self.try_sweep(mode, name, function)
+        return "backward" in self.names or "forward" in self.names
+
+    def try_sweep(self, mode: str, name: str, function: Callable[..., Any]) -> None:
+        """See whether a sweep of y = x z + x, from one end, finds a derivative at the other."""
+        x, z = construct(self.cls, X), construct(self.cls, Z)
+        y = self.apply("add", self.apply("mul", x, z), x)
+        root, other = (y, x) if mode == "backward" else (x, y)
+        before = _numbers(other)
+        try:
+            result = call_sweep(function, root, [x, z])
+        except Exception:
+            return
+        changed = [key for key, number in _numbers(other).items() if before.get(key) != number]
+        held = holds_derivatives(result, other) and is_number(look_up(result, other))
+        if changed or held:
+            self.names[mode] = name
+            self.names |= {"derivative": changed[0]} if changed else {}
+
+
+def _point(operation: str) -> tuple[float, ...]:
+    """Return where an operation is tried."""
+    return (X, Z) if operation in OF_TWO else (X,)
+
+
+def _value(operation: str) -> float:
+    """Return the value that it has there."""
+    return float({**FUNCTIONS_OF_NUMBERS, **PYTHON_OPERATORS}[operation](*_point(operation)))
+
+
+def _numbers(node: Any) -> dict[str, Any]:
+    """Return the attributes of a node that are numbers."""
+    return {name: held for name, held in read_attributes(node).items() if is_number(held)}
+
+
+def _guess_grad(namespace: dict[str, Any]) -> dict[str, str]:
+    """Find a function that calls the function it is given, and with nodes."""
+    for name, function in LearnerEngine(namespace, {}).functions.items():
+        try:
+            if required(function) != 1 or makes_no_function(function):
+                continue
+            node = GradEngine(namespace, {"grad": name}).make(X)
+        except Exception:
+            continue
+        if not is_number(node):
+            found = _Guess(namespace, {"grad": name}, type(node))
+            known = constructs(type(node), X) and found.guess_value() and found.guess_operations()
+            return found.names if known else {"grad": name}
+    return {}
