@@ -336,11 +336,29 @@ def _simpler_select(program: ScalarProgram, condition: int, x: int, y: int) -> i
     known = program.number(condition)
     if known is not None:
         return x if known else y
+    assumed = _assume(program, x, condition, True), _assume(program, y, condition, False)
+    if assumed != (x, y):
+        return program.make("select", condition, *assumed)
     if x == y:
         return x
     if program.is_zero(x) and program.is_zero(y):
         return x
     return None
+
+
+def _assume(program: ScalarProgram, x: int, condition: int, holds: bool, deep: int = 3) -> int:
+    """Return a number as it is where a condition holds, or does not: without choices by it.
+
+    A slope that is not defined at 0, say, is computed from where(x == 0, 1, x) and used where x is
+    not 0. Only `deep` steps are looked through.
+    """
+    step = program.steps[x]
+    if step[0] == "select" and step[1] == condition:
+        return int(step[2] if holds else step[3])
+    if not deep or step[0] in ("input", "const"):
+        return x
+    args = [_assume(program, arg, condition, holds, deep - 1) for arg in step[1:]]
+    return x if args == [*step[1:]] else program.make(step[0], *args)
 
 
 def _simpler_not(program: ScalarProgram, x: int) -> int | None:
