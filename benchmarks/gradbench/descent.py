@@ -19,8 +19,8 @@ def argmin(f: Callable[..., Any], gradient: Callable[..., Any], start: Sequence[
         if accepted == 10:
             eta, accepted = 2 * eta, 0
             continue
-        new = [part - eta * along for part, along in zip(x, slope)]  # noqa: B905, of one length
-        if short([old - part for old, part in zip(x, new)]):  # noqa: B905
+        new = [part - eta * along for part, along in zip(x, slope)]  # noqa: B905
+        if near(x, new):
             break
         f_new = f(*new)
         if f_new < fx:
@@ -35,4 +35,12 @@ def short(x: Sequence[Any]) -> Any:
     square = 0.0
     for part in x:
         square += part * part
+    return square <= CLOSE_SQUARED
+
+
+def near(x: Sequence[Any], y: Sequence[Any]) -> Any:
+    """Tell whether the difference of two vectors is short."""
+    square = 0.0
+    for one, other in zip(x, y):  # noqa: B905
+        square += (one - other) * (one - other)
     return square <= CLOSE_SQUARED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import simpleautodiff as ad
@@ -26,14 +27,14 @@ def find(outer: str, inner: str) -> Callable[[float, float], list[float]]:
 
         return argmin(lambda b0, b1: -f(a0, a1, b0, b1), uphill, start)
 
-    def worst(a0: Any, a1: Any, s0: Any, s1: Any) -> Any:
+    def worst(s0: Any, s1: Any, a0: Any, a1: Any) -> Any:
         return f(a0, a1, *best_answer(a0, a1, [s0, s1]))
 
-    value, gradient = ad.jit(worst), ad.jit(MODES[outer](worst, (0, 1)))
+    value, gradient = ad.jit(worst), ad.jit(MODES[outer](worst, (2, 3)))
     answer = ad.jit(lambda a0, a1, s0, s1: best_answer(a0, a1, [s0, s1]))
 
     def both(s0: float, s1: float) -> list[float]:
-        a = argmin(lambda *a: value(*a, s0, s1), lambda *a: gradient(*a, s0, s1), [s0, s1])
+        a = argmin(partial(value, s0, s1), partial(gradient, s0, s1), [s0, s1])
         return [*a, *answer(*a, s0, s1)]
 
     return both

@@ -111,6 +111,82 @@ def test_choices_that_are_known(given):
     assert program.steps[program.make("select", lower, x, zero)] == ("select", lower, x, zero)
 
 
+def test_choices_within_a_choice_by_the_same_condition_are_decided():
+    program = ScalarProgram()
+    x = program.input()
+    still = program.make("eq", x, program.const(0.0))
+    safe = program.make("select", still, program.const(1.0), x)
+    slope = program.div(program.const(3.0), program.add(safe, program.const(1.0)))
+    chosen = program.make("select", still, program.const(5.0), slope)
+    program.outputs = [chosen]
+    pruned = program.prune()
+    assert [step[0] for step in pruned.steps].count("select") == 1
+    assert pruned.run([np.array([0.0, 2.0])])[0].tolist() == [5.0, 1.0]
+    other = program.make("select", program.make("lt", x, safe), slope, x)
+    assert program.steps[other][2] == slope  # by another condition
+
+
+DOUBLED = {
+    "x + x": lambda p, x, y: (p.add(x, x), "mul", 1),
+    "-x - x": lambda p, x, y: (p.sub(p.neg(x), x), "neg", 2),
+    "0.1 (2 x)": lambda p, x, y: (p.mul(p.const(0.1, p.dtypes[x]), p.add(x, x)), "mul", 1),
+    "4 (-x)": lambda p, x, y: (p.mul(p.const(4.0, p.dtypes[x]), p.neg(x)), "mul", 1),
+    "2 (0.1 x)": lambda p, x, y: (
+        p.mul(p.const(2.0, p.dtypes[x]), p.mul(p.const(0.1, p.dtypes[x]), x)), "mul", 1),
+    "(2 x)²": lambda p, x, y: (p.mul(p.add(x, x), p.add(x, x)), "mul", 2),
+    "2 x + 2 y": lambda p, x, y: (p.add(p.add(x, x), p.add(y, y)), "mul", 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["d", "f"])
+@pytest.mark.parametrize("case", DOUBLED)
+def test_powers_of_two_are_joined_and_no_bit_is_changed(case, dtype):
+    found = []
+    for precise in (False, True):
+        program, x, y, *_ = make(precise, dtype)
+        result, name, count = DOUBLED[case](program, x, y)
+        program.outputs = [result]
+        if not precise:
+            assert program.steps[result][0] == name
+            pruned = program.prune()
+            assert sum(step[0] not in ("input", "const") for step in pruned.steps) == count
+        points = np.random.default_rng(0).normal(size=(2, 50))
+        points[:, :3] = [[0.0, -0.0, np.inf], [-0.0, -0.0, 1.0]]
+        points = points.astype({"d": np.float64, "f": np.float32}[dtype])
+        with np.errstate(all="ignore"):
+            found.append(np.stack([program.run([a, b])[0] for a, b in points.T]))
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(*np.signbit(found))
+
+
+def test_integers_are_not_doubled():
+    program, x, *_ = make(False, "l")
+    assert program.steps[program.add(x, x)] == ("add", x, x)
+
+
+def test_powers_that_would_be_too_large_stay():
+    program, x, *_ = make(False, "f")
+    huge = program.mul(x, program.const(2.0**90, "f"))
+    square = program.mul(huge, huge)
+    assert program.steps[square] == ("mul", huge, huge)
+    product = program.mul(program.const(2.0**90, "f"), huge)
+    assert huge in program.steps[product]
+
+
+def test_comparisons_without_signs_and_powers_of_two(given):
+    program, x, y, *_ = given
+    dtype = program.dtypes[x]
+    for name in ("lt", "le"):
+        assert program.make(name, program.neg(x), program.neg(y)) == program.make(name, y, x)
+        three, minus = program.const(3.0, dtype), program.const(-3.0, dtype)
+        assert program.make(name, program.neg(x), three) == program.make(name, minus, x)
+        assert program.make(name, three, program.neg(x)) == program.make(name, x, minus)
+        double, limit = program.mul(program.const(2.0, dtype), x), program.const(1.5, dtype)
+        assert program.make(name, double, three) == program.make(name, x, limit)
+        assert program.make(name, three, double) == program.make(name, limit, x)
+        assert program.steps[program.make(name, x, y)] == (name, x, y)
+
+
 def test_the_same_step_is_made_once(given):
     program, x, y, product, _ = given
     count = len(program)

@@ -34,7 +34,7 @@ from simpleautodiff.errors import ArgumentError
 
 WRITTEN_OUT = 1000  # steps up to which a program is always unrolled
 STEPS_OF_A_LINE = 16  # steps per line from which on loops are better
-LINES_OF_A_STEP = 2  # lines per step from which on unrolling is not tried
+LINES_OF_A_STEP = 4  # lines per step from which on unrolling is not tried
 
 
 def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:

@@ -15,7 +15,7 @@ from simpleautodiff.compiled.array.unroll_axis import unroll_last_axis
 from simpleautodiff.compiled.array.view_accesses import steps
 from simpleautodiff.compiled.scalar.operations import OPERATIONS
 
-MOST_COPIES = 8  # elements of an unrolled axis, at most
+MOST_COPIES = 16  # elements of an unrolled axis, at most
 UNROLLED_STEPS = 120  # steps of the unrolled body, at most
 GATHERED, SCATTERED = 1.5, 2.0  # instructions for each element that is not adjacent
 PACKED = 4096  # elements that are packed before a loop, at most

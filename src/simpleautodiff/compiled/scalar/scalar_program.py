@@ -25,6 +25,7 @@ from simpleautodiff.compiled.scalar.operations import (
     OPERATIONS,
     SCALAR_TYPES,
 )
+from simpleautodiff.compiled.scalar.simpler_steps import SIMPLER
 
 Step = tuple[Any, ...]
 FOLDED = frozenset(OPERATIONS) - {"select"}
@@ -105,7 +106,7 @@ class ScalarProgram:
 
     def make(self, operation: str, *args: int) -> int:
         """Return the index of an operation on earlier steps, simplified if possible."""
-        simplify = _SIMPLER.get(operation)
+        simplify = SIMPLER.get(operation)
         found: int | None = simplify(self, *args) if simplify else None
         if found is not None:
             self.folded += 1
@@ -244,140 +245,3 @@ def from_bits(bits: int, dtype: str) -> Any:
     if dtype == FLOAT32:
         return np.float32(struct.unpack("<f", struct.pack("<i", bits))[0])
     return SCALAR_TYPES[dtype](bits)
-
-
-# Simplifications. ------------------------------------------------------------------------------
-
-
-# Most steps cannot be simplified; this is checked first, as programs can be long.
-_PLAIN = frozenset(OPERATIONS) - {"neg"} | {"input"}
-
-
-def _simpler_add(program: ScalarProgram, x: int, y: int) -> int | None:
-    if program.steps[x][0] in _PLAIN and program.steps[y][0] in _PLAIN:
-        return None
-    if program.is_zero(x):
-        return y
-    if program.is_zero(y):
-        return x
-    if program.precise:
-        return None
-    for one, other in ((x, y), (y, x)):
-        if program.number(one) == 0:
-            return other
-        if program.steps[one][0] == "neg":
-            return program.sub(other, program.steps[one][1])
-    return None
-
-
-def _simpler_sub(program: ScalarProgram, x: int, y: int) -> int | None:
-    if program.steps[x][0] in _PLAIN and program.steps[y][0] in _PLAIN:
-        return None
-    if program.is_zero(y):
-        return x
-    if program.is_zero(x):
-        return program.neg(y)
-    if program.precise:
-        return None
-    if program.number(y) == 0:
-        return x
-    if program.steps[y][0] == "neg":
-        return program.add(x, program.steps[y][1])
-    return None
-
-
-def _simpler_mul(program: ScalarProgram, x: int, y: int) -> int | None:
-    if program.steps[x][0] in _PLAIN and program.steps[y][0] in _PLAIN:
-        return None
-    if program.is_zero(x) or program.is_zero(y):
-        return program.zero(program.dtypes[x])
-    for one, other in ((x, y), (y, x)):
-        number = program.number(one)
-        if number == 1:
-            return other
-        if number == -1:
-            return program.neg(other)
-        if program.steps[one][0] == "neg" and program.number(other) is None:
-            return program.neg(program.mul(program.steps[one][1], other))
-    return None
-
-
-def _simpler_div(program: ScalarProgram, x: int, y: int) -> int | None:
-    if program.is_zero(x):
-        return x
-    divisor = program.number(y)
-    if divisor is None:
-        return (
-            program.neg(program.div(program.steps[x][1], y))
-            if program.steps[x][0] == "neg"
-            else None
-        )
-    if divisor == 1:
-        return x
-    fraction, exponent = np.frexp(divisor)
-    if abs(fraction) == 0.5 and abs(exponent) < 120:  # the reciprocal is a float32, too
-        return program.mul(
-            x, program.const(1 / divisor, program.dtypes[y])
-        )  # exact: a power of two
-    return None
-
-
-def _simpler_neg(program: ScalarProgram, x: int) -> int | None:
-    if program.is_zero(x):
-        return x
-    return program.steps[x][1] if program.steps[x][0] == "neg" else None
-
-
-def _simpler_abs(program: ScalarProgram, x: int) -> int | None:
-    return program.make("abs", program.steps[x][1]) if program.steps[x][0] == "neg" else None
-
-
-def _simpler_select(program: ScalarProgram, condition: int, x: int, y: int) -> int | None:
-    known = program.number(condition)
-    if known is not None:
-        return x if known else y
-    if x == y:
-        return x
-    if program.is_zero(x) and program.is_zero(y):
-        return x
-    return None
-
-
-def _simpler_not(program: ScalarProgram, x: int) -> int | None:
-    return program.steps[x][1] if program.steps[x][0] == "not" else None
-
-
-def _simpler_power(program: ScalarProgram, x: int, y: int) -> int | None:
-    exponent = program.number(y)
-    if exponent is None or program.precise:
-        return None
-    if exponent == 0.5:
-        return None  # sqrt(-0.0) and sqrt(-inf) differ
-    if exponent != int(exponent) if np.isfinite(exponent) else True:
-        return None
-    return _whole_power(program, x, int(exponent)) if abs(exponent) <= 8 else None
-
-
-def _whole_power(program: ScalarProgram, x: int, n: int) -> int:
-    if n < 0:  # a power of the reciprocal, which overflows only if the result does
-        return _whole_power(program, program.div(program.const(1, program.dtypes[x]), x), -n)
-    if n == 0:
-        return program.const(1, program.dtypes[x])
-    if n == 1:
-        return x
-    half = _whole_power(program, x, n // 2)
-    square = program.mul(half, half)
-    return program.mul(square, x) if n % 2 else square
-
-
-_SIMPLER: dict[str, Any] = {
-    "add": _simpler_add,
-    "sub": _simpler_sub,
-    "mul": _simpler_mul,
-    "div": _simpler_div,
-    "neg": _simpler_neg,
-    "abs": _simpler_abs,
-    "select": _simpler_select,
-    "not": _simpler_not,
-    "power": _simpler_power,
-}

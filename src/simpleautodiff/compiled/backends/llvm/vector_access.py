@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from simpleautodiff.compiled.array.loops import Access
 from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.instructions import STORED, vector
@@ -66,6 +68,8 @@ class VectorAccess(Builder):
             return self._load_same(access, inside, other)
         if access.step == 1 and not access.is_apart:
             return self._load_vector(stored, self._at(access, j), inside, other)
+        if not inside:
+            return self._load_apart(access, j)
         return self._gather(stored, self._all_places(access, j, inside), inside, other)
 
     def _below(self, access: Access, j: str, mask: str) -> str:
@@ -133,6 +137,29 @@ class VectorAccess(Builder):
         args = f"ptr {at}, i32 {size}, {truth} {mask}, {kind} {other}"
         return self.new(f"call {kind} @{name}({args})")
 
+    def _load_apart(self, access: Access, j: str) -> str:
+        """Load elements one by one: sooner than a gather, which processors do slowly."""
+        stored, name = STORED[access.dtype], "poison"
+        for lane, at in enumerate(self._each_place(access, j)):
+            one = self.new(f"load {stored}, ptr {at}")
+            kind = vector(stored, self.width)
+            name = self.new(f"insertelement {kind} {name}, {stored} {one}, i64 {lane}")
+        return name
+
+    def _each_place(self, access: Access, j: str) -> Iterator[str]:
+        """Write the address of each element of a vector, one after another."""
+        stored, row = STORED[access.dtype], self._row_of(access)
+        if access.is_apart and access.places:
+            far = self.load_elements(access.places, j, "")
+            for lane in range(self.width):
+                one = self.new(f"extractelement {vector('i64', self.width)} {far}, i64 {lane}")
+                yield self.new(f"getelementptr {stored}, ptr {row}, i64 {one}")
+            return
+        start = self.new(f"mul nsw i64 {j}, {access.step}")
+        first = self.new(f"getelementptr {stored}, ptr {row}, i64 {start}")
+        for lane in range(self.width):
+            yield self.new(f"getelementptr {stored}, ptr {first}, i64 {lane * access.step}")
+
     def _gather(self, stored: str, where: str, mask: str, other: str) -> str:
         kind, truth = vector(stored, self.width), vector("i1", self.width)
         pointers = vector("ptr", self.width)
@@ -181,6 +208,10 @@ class VectorAccess(Builder):
             self.module.declare(f"void @{function}({kind}, ptr, i32, {truth})")
             args = f"{kind} {name}, ptr {self._at(access, j)}, i32 {_SIZES[stored]}"
             self.line(f"call void @{function}({args}, {truth} {mask})")
+        elif not mask:
+            for lane, at in enumerate(self._each_place(access, j)):
+                one = self.new(f"extractelement {kind} {name}, i64 {lane}")
+                self.line(f"store {stored} {one}, ptr {at}, align {_SIZES[stored]}")
         else:
             pointers = vector("ptr", width)
             function = f"llvm.masked.scatter.v{width}{_ENDING[stored]}.v{width}p0"
