@@ -196,7 +196,7 @@ def _record(
 
     def f(carry: Any, _: Any) -> Any:
         given = GivenVariables(carry[exits:])
-        number, *after = step(*carry[exits:])
+        number, *after = call_explained(step, carry[exits:], {})
         kept[:] = given.check(after, written, kept)
         check_apart(after, written)
         goes_on = test(*after) if number == GO_ON else False
@@ -210,8 +210,8 @@ def _record(
         _finish_writes(step)
         with hiding([x for x, is_written in zip(state, written, strict=True) if is_written]):
             made = _record_branches(loops.runner, f, (GO_ON, *carry) if exits else carry, go)
-    except LoopOfRowsError:
-        raise  # the whole batch can take the steps together
+    except (LoopOfRowsError, LostDerivativeError):
+        raise  # the whole batch can take the steps together; the function runs once more
     except Exception as error:  # the loop then runs as usual, or raises the error
         loops.runner.refuse(error)
         return None
