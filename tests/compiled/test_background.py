@@ -8,6 +8,7 @@ import threading
 import time
 import warnings
 
+import numpy as np
 import pytest
 
 import simpleautodiff as ad
@@ -122,3 +123,32 @@ def test_a_function_compiles_in_the_background_as_ever():
     f.wait()
     assert "tier optimised" in f.explain()
     assert numbers[-1] == pytest.approx(math.sin(0.5) + 0.5 * math.cos(0.5), rel=1e-15)
+
+
+def _simulate(x):
+    for i in range(300):
+        x = np.tanh(x * 0.9 + 0.01 * i) * (x if i % 2 else 1.0)
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("f", [lambda x: np.sum(np.tanh(x) * x), _simulate])
+def test_many_calls_in_a_row_wait_for_the_compiler(f, monkeypatch):
+    monkeypatch.setattr("simpleautodiff.compiled.running.runnable.PATIENCE", 0.0)
+    slope, x = ad.jit(ad.grad(f)), np.linspace(0.1, 1.0, 300)
+    found = [slope(x) for _ in range(6)]
+    assert "tier optimised" in slope.explain()
+    np.testing.assert_allclose(found, [ad.grad(f)(x)] * 6, rtol=1e-12, atol=1e-300)
+
+
+def test_calls_go_on_while_the_compiler_is_busy(monkeypatch):
+    monkeypatch.setattr("simpleautodiff.compiled.running.runnable.PATIENCE", math.inf)
+    began, may_end = threading.Event(), threading.Event()
+    later(lambda: (began.set(), may_end.wait(LONG)), print)
+    began.wait()
+    slope = ad.jit(ad.grad(lambda x: np.sum(np.tanh(x) * x)))
+    for _ in range(6):
+        slope(np.linspace(0.1, 1.0, 300))
+    before = slope.explain()
+    may_end.set()
+    assert "tier numpy" in before
+    assert "tier optimised" in slope.wait().explain()

@@ -15,6 +15,7 @@ class LoopLimits:
     inner: int = 200  # lines of a step in which further loops are looked for
     paths: int = 8  # paths through a loop of Python that are recorded step by step
     steps: int = 256  # steps that Python or NumPy takes, before machine code does
+    branches: float = 1.5  # lines of all branches of a step, for each line of those it takes
     shared: int = 2**28  # bytes of intermediate values that one loop keeps for another
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from math import inf
 from types import CodeType
 from typing import Any
 
@@ -28,6 +29,7 @@ from simpleautodiff.compiled.loops.record_loop import (
 )
 from simpleautodiff.compiled.loops.rewrite_loops import GO_ON
 from simpleautodiff.compiled.loops.run_loop import DecisionsDifferError, LoopOfRowsError, LoopRunner
+from simpleautodiff.compiled.loops.select_branches import UNBOUND
 from simpleautodiff.compiled.loops.written_variables import (
     GivenVariables,
     check_apart,
@@ -35,6 +37,7 @@ from simpleautodiff.compiled.loops.written_variables import (
     protect,
     write_back,
 )
+from simpleautodiff.compiled.recording.body_level import find_example
 from simpleautodiff.compiled.recording.symbols import not_recorded
 from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.errors import LostDerivativeError
@@ -43,7 +46,6 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
 Names = tuple[str, ...]
-UNBOUND = object()  # the value of a variable that does not exist yet
 RECORDING: ContextVar[PlainLoops | None] = ContextVar("RECORDING", default=None)
 
 
@@ -69,17 +71,24 @@ class PlainLoops:
 
 
 def repeat(
-    test: F, step: F, variables: dict[str, Any], names: Names, written: Names, exits: bool
+    test: F,
+    step: F,
+    variables: dict[str, Any],
+    names: Names,
+    written: Names,
+    exits: bool,
+    is_needed: bool = True,
 ) -> tuple[Any, ...]:
     """Do ``while test(*state): exit, *state = step(*state)``; return the exit and the state.
 
     If it cannot be recorded as it is, it may be possible after a first step, when all variables
-    exist and have the kind that they keep.
+    exist and have the kind that they keep. `is_needed` says that it must be recorded by one step if
+    it can be; if not, that has to be fast, too.
     """
     state = [variables.get(name, UNBOUND) for name in names]
     marked = [name in written for name in names]
     for _ in range(2):
-        made = _record(test, step, state, marked, exits)
+        made = _record(test, step, state, marked, exits, is_needed)
         if made is not None:
             return made
         if not test(*state):
@@ -87,11 +96,18 @@ def repeat(
         number, *state = step(*state)
         if number != GO_ON:
             return number, *state
+    _refuse_long(step, is_needed)
     while test(*state):
         number, *state = step(*state)
         if number != GO_ON:
             return number, *state
     return GO_ON, *state
+
+
+def _refuse_long(step: F, is_needed: bool) -> None:
+    """Begin the recording again, with all steps of a loop that is better recorded so."""
+    if not is_needed and RECORDING.get() is not None:
+        raise NotAsLoop(getattr(step, "__wrapped__", step).__code__)
 
 
 def repeat_over(
@@ -111,13 +127,13 @@ def repeat_over(
     rows = as_rows(items)
     if rows is not None and not exits:
         return _repeat_counted(rows, step, variables, names, written, is_needed)
-    if not is_needed:
-        raise NotAsLoop(step.__code__)
+    given = (step, variables, names, written, exits, is_needed)
     if type(items) is range:
-        return _count(items, lambda k: k, step, variables, names, written, exits)
+        return _count(items, lambda k: k, *given)
     if isinstance(items, Traced) and rows is not None:
         array: Any = items
-        return _count(range(len(rows)), array.__getitem__, step, variables, names, written, exits)
+        return _count(range(len(rows)), array.__getitem__, *given)
+    _refuse_long(step, is_needed)
     return _run(items, step, [variables.get(name, UNBOUND) for name in names])
 
 
@@ -152,8 +168,8 @@ def _repeat_counted(
             break
         _, *state = step(rows[0], *state)
         rows = rows[1:]
-    if len(rows) and not is_needed and RECORDING.get() is not None:
-        raise NotAsLoop(step.__code__)
+    if len(rows):
+        _refuse_long(step, is_needed)
     return _run(map(rows.__getitem__, range(len(rows))), step, state)
 
 
@@ -165,6 +181,7 @@ def _count(
     names: Names,
     written: Names,
     exits: bool,
+    is_needed: bool,
 ) -> tuple[Any, ...]:
     """Repeat a step with a count among its variables."""
 
@@ -177,7 +194,8 @@ def _count(
 
     count.__wrapped__ = step  # type: ignore[attr-defined]
     counted = {**variables, "<place>": places.start}
-    number, _, *state = repeat(test, count, counted, ("<place>", *names), written, exits)
+    given = ("<place>", *names), written, exits, is_needed
+    number, _, *state = repeat(test, count, counted, *given)
     return number, *state
 
 
@@ -185,9 +203,9 @@ def _count(
 
 
 def _record(
-    test: F, step: F, state: list[Any], written: list[bool], exits: bool
+    test: F, step: F, state: list[Any], written: list[bool], exits: bool, is_needed: bool
 ) -> tuple[Any, ...] | None:
-    """Record a loop by one step; None if that is not possible."""
+    """Record a loop by one step; None if that is not possible, or not fast."""
     loops = RECORDING.get()
     if loops is None or any(x is UNBOUND for x in state):
         return None
@@ -196,7 +214,7 @@ def _record(
 
     def f(carry: Any, _: Any) -> Any:
         given = GivenVariables(carry[exits:])
-        number, *after = step(*carry[exits:])
+        number, *after = call_explained(step, carry[exits:], {})
         kept[:] = given.check(after, written, kept)
         check_apart(after, written)
         goes_on = test(*after) if number == GO_ON else False
@@ -209,13 +227,17 @@ def _record(
         carry = tuple([map_leaves(take_current, x) for x in state])
         _finish_writes(step)
         with hiding([x for x, is_written in zip(state, written, strict=True) if is_written]):
-            made = _record_branches(loops.runner, f, (GO_ON, *carry) if exits else carry, go)
-    except LoopOfRowsError:
-        raise  # the whole batch can take the steps together
+            carry = (GO_ON, *carry) if exits else carry
+            loop = LoopStep(f, exits=True)
+            made = _record_branches(loops.runner, loop, carry, None, go, is_needed)
+    except (LoopOfRowsError, LostDerivativeError):
+        raise  # the whole batch can take the steps together; the function runs once more
     except Exception as error:  # the loop then runs as usual, or raises the error
+        _refuse_long(step, is_needed)
         loops.runner.refuse(error)
         return None
     if made is None:
+        _refuse_long(step, is_needed)
         return None
     loops.note(step)
     number, *after = made if exits else (GO_ON, *made)
@@ -261,60 +283,50 @@ def _record_counted(
         carry = tuple([map_leaves(take_current, x) for x in state])
         _finish_writes(step)
         with hiding(changed):
-            made = _record_rows(loops.runner, f, carry, rows, is_needed)
+            made = _record_branches(loops.runner, LoopStep(f), carry, rows, True, is_needed)
     except (LoopOfRowsError, LostDerivativeError):
         raise
     except Exception as error:
-        if not is_needed:
-            raise NotAsLoop(step.__code__) from error
+        _refuse_long(step, is_needed)
         loops.runner.refuse(error)
         return None
     if made is None:
-        if not is_needed:
-            raise NotAsLoop(step.__code__)
+        _refuse_long(step, is_needed)
         return None
     loops.note(step)
     return GO_ON, *_write_back(state, written, kept, made)
 
 
-def _record_rows(
-    runner: LoopRunner, f: F, carry: Any, rows: Rows, is_needed: bool
+def _record_branches(
+    runner: LoopRunner, step: LoopStep, carry: Any, rows: Rows | None, go: Any, is_needed: bool
 ) -> tuple[Any, ...] | None:
-    """Record a loop over rows, whose steps all take one branch, or else every branch."""
-    for all_branches in (False, True):
-        step = LoopStep(f, all_branches=all_branches)
-        recorded = _record_numbers(runner, step, carry, rows.arrays, len(rows))
-        if not any(isinstance(x, Traced) for x in recorded.values):
-            return None
-        if not is_needed and not _is_fast(recorded, len(rows)):
-            return None
-        try:
-            return run_recorded(recorded, len(rows), True, runner.run)[0]  # type: ignore[no-any-return]
-        except DecisionsDifferError:
-            if all_branches or not is_needed:
-                raise
-    raise AssertionError("a loop is recorded with one branch, or with all")
-
-
-def _is_fast(recorded: RecordedLoop, count: int) -> bool:
-    """Tell whether a loop is as fast as its steps one after the other."""
-    return LOOPS.lines // count < recorded.function.steps <= LOOPS.lines
-
-
-def _record_branches(runner: LoopRunner, f: F, carry: Any, go: Any) -> tuple[Any, ...] | None:
     """Record a loop whose steps all take one branch, or else every branch."""
+    most = inf if is_needed else LOOPS.lines  # lines of a step
+    columns, limit = (None, ENDLESS) if rows is None else (rows.arrays, len(rows))
     for all_branches in (False, True):
-        recorded = _record_numbers(
-            runner, LoopStep(f, exits=True, all_branches=all_branches), carry
-        )
-        if not any(isinstance(x, Traced) for x in recorded.values):
+        step = step._replace(all_branches=all_branches)
+        recorded = _record_numbers(runner, step, carry, columns, 0 if rows is None else limit)
+        if not _is_worthwhile(recorded, most):
             return None
         try:
-            return run_recorded(recorded, ENDLESS, go, runner.run)[0]  # type: ignore[no-any-return]
+            made, _, count = run_recorded(recorded, limit, go, runner.run)
+            is_short = not is_needed and _is_short(recorded, int(find_example(count)))
+            return None if is_short else made
         except DecisionsDifferError:
             if all_branches:
                 raise
+            most = min(most, LOOPS.branches * recorded.function.steps) if not is_needed else most
     raise AssertionError("a loop is recorded with one branch, or with all")
+
+
+def _is_worthwhile(recorded: RecordedLoop, most: float) -> bool:
+    """Tell whether a step has anything to record, and not too much."""
+    return any(isinstance(x, Traced) for x in recorded.values) and recorded.function.steps <= most
+
+
+def _is_short(recorded: RecordedLoop, count: int) -> bool:
+    """Tell whether the steps of a loop are better compiled together."""
+    return recorded.function.steps * count <= LOOPS.lines
 
 
 def _record_numbers(

@@ -70,9 +70,7 @@ class LoopsToRecord:
         for code, line in reversed(stack):
             code = self._originals.get(code, code)
             long = self._long.get(code, frozenset())
-            begin = find_outermost_loop(code, line, long)
-            if begin is not None and begin in self._refused.get(code, ()):
-                return
+            begin = find_outermost_loop(code, line, long, self._refused.get(code, ()))
             if begin is not None:
                 now = rewrite_loops(code, self._lines.get(code, ()), long | {begin})
                 if now is not None:

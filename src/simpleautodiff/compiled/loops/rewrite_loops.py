@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
+from simpleautodiff.compiled.loops.rewrite_branches import define, load, rewrite_branches, texts
 from simpleautodiff.compiled.loops.step_variables import (
     SCOPES,
     find_carried,
@@ -26,6 +27,13 @@ from simpleautodiff.compiled.loops.step_variables import (
 _HELPERS = {  # what rewritten loops call, by module
     "simpleautodiff.compiled.loops.plain_loops": ("repeat", "repeat_over"),
     "simpleautodiff.compiled.loops.loop_rows": ("make_items", "read_item"),
+    "simpleautodiff.compiled.loops.select_branches": (
+        "select",
+        "both",
+        "either",
+        "extreme",
+        "decide",
+    ),
     "builtins": ("locals",),
 }
 GO_ON, BREAK = 0, 1  # exits of a step; each `return` and `raise` has a further number
@@ -56,26 +64,33 @@ def rewrite_loops(
         return None
     rewriting = _LoopRewriter(source.function, frozenset(lines), frozenset(may_be))
     source.function.body = [*_import_helpers(), *rewriting.block(source.function.body)]
+    for part in [*ast.walk(source.function)]:
+        if isinstance(part, ast.FunctionDef) and part.name.startswith("<"):
+            rewrite_branches(part)
     made = source.compile(code) if rewriting.count else None
     return Rewritten(made, rewriting.needed) if made is not None else None
 
 
-def find_outermost_loop(code: CodeType, line: int, known: Iterable[int] = ()) -> int | None:
-    """Return the line where the outermost `for` around a line begins that can be rewritten.
+def find_outermost_loop(
+    code: CodeType, line: int, known: Iterable[int] = (), refused: Iterable[int] = ()
+) -> int | None:
+    """Return the line where the outermost loop around a line begins that can be rewritten.
 
-    Those that begin at `known` lines are passed over: the next one is in them. A loop that is left
-    by `break`, `return` or `raise` takes a number of steps that is not known.
+    Those that begin at `known` lines are passed over: the next one is in them. So is a `while` that
+    was refused; in a `for` that was refused, none is looked for.
     """
     source = _Source.find(code)
     if source is None:
         return None
     for loop in walk_body(source.function):
-        if not isinstance(loop, ast.For) or loop.lineno in known:
+        if not isinstance(loop, _LOOPS) or loop.lineno in known:
             continue
         if loop.lineno <= line <= (loop.body[-1].end_lineno or 0):
+            if loop.lineno in refused and isinstance(loop, ast.While):
+                continue
             rewriting = _LoopRewriter(source.function, frozenset(), frozenset([loop.lineno]))
-            if not any(isinstance(node, _LEAVING) for node in walk_scope(loop)):
-                return loop.lineno if rewriting.can_rewrite(loop) else None
+            is_possible = loop.lineno not in refused and rewriting.can_rewrite(loop)
+            return loop.lineno if is_possible else None
     return None
 
 
@@ -159,27 +174,25 @@ class _LoopRewriter:
         after = exits.after(f"<exit {number}>", loop.orelse)
         loop.orelse = []
         if isinstance(loop, ast.For):
-            body.insert(0, ast.Assign([loop.target], _load("<item>"), lineno=loop.lineno))
+            body.insert(0, ast.Assign([loop.target], load("<item>"), lineno=loop.lineno))
         names = find_carried(self.definition, loop, body, after)
         for end, exit_number in exits.ends:
             end.value = _end_step(exit_number, names).value
         body.append(_end_step(GO_ON, names))
         made: list[ast.stmt] = []
         if isinstance(loop, ast.While):
-            what: ast.expr = _load(f"<test {number}>")
-            made.append(_define(f"<test {number}>", names, [ast.Return(loop.test)]))
-            step = _define(f"<step {number}>", names, body)
+            what: ast.expr = load(f"<test {number}>")
+            made.append(define(f"<test {number}>", names, [ast.Return(loop.test)]))
+            step = define(f"<step {number}>", names, body)
         else:
             what = _rewrite_items(loop.iter)
-            step = _define(f"<step {number}>", ["<item>", *names], body)
+            step = define(f"<step {number}>", ["<item>", *names], body)
         written = [name for name in names if name in find_stored(loop).written]
-        variables, has_exits = ast.Call(_load("<locals>"), [], []), ast.Constant(exits.number > 0)
+        variables, has_exits = ast.Call(load("<locals>"), [], []), ast.Constant(exits.number > 0)
         call = ast.Call(
-            _load("<repeat>" if isinstance(loop, ast.While) else "<repeat over>"),
-            [what, _load(step.name), variables, _texts(names), _texts(written), has_exits],
-            [ast.keyword("is_needed", ast.Constant(is_needed))]
-            if isinstance(loop, ast.For)
-            else [],
+            load("<repeat>" if isinstance(loop, ast.While) else "<repeat over>"),
+            [what, load(step.name), variables, texts(names), texts(written), has_exits],
+            [ast.keyword("is_needed", ast.Constant(is_needed))],
         )
         targets = ast.Tuple([_store(f"<exit {number}>"), *map(_store, names)], ast.Store())
         call_loop = ast.Assign([targets], call)
@@ -206,7 +219,7 @@ class _Exits(ast.NodeTransformer):
         blocks += [(GO_ON, otherwise)] if otherwise else []
         return [
             ast.copy_location(
-                ast.If(ast.Compare(_load(name), [ast.Eq()], [ast.Constant(number)]), block, []),
+                ast.If(ast.Compare(load(name), [ast.Eq()], [ast.Constant(number)]), block, []),
                 block[0],
             )
             for number, block in blocks
@@ -239,7 +252,6 @@ class _Exits(ast.NodeTransformer):
 
 
 _LOOPS = (ast.While, ast.For)
-_LEAVING = (ast.Break, ast.Return, ast.Raise)
 
 
 class _ItemReader(ast.NodeTransformer):
@@ -254,7 +266,7 @@ class _ItemReader(ast.NodeTransformer):
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load) or _has_slice(node.slice):
             return node
-        call = ast.Call(_load("<read item>"), [node.value, node.slice], [])
+        call = ast.Call(load("<read item>"), [node.value, node.slice], [])
         return ast.copy_location(call, node)
 
 
@@ -267,7 +279,7 @@ def _rewrite_items(items: ast.expr) -> ast.expr:
     """Return what a loop goes over; ``zip(a, b)`` as a call that can tell what a and b are."""
     if not isinstance(items, ast.Call):
         return items
-    call = ast.Call(_load("<make items>"), [items.func, *items.args], items.keywords)
+    call = ast.Call(load("<make items>"), [items.func, *items.args], items.keywords)
     return ast.copy_location(call, items)
 
 
@@ -287,27 +299,12 @@ def _can_repeat(node: ast.AST) -> bool:
 # Pieces of code. ----------------------------------------------------------------------------------
 
 
-def _load(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
-
-
 def _store(name: str) -> ast.Name:
     return ast.Name(name, ast.Store())
 
 
-def _texts(names: list[str]) -> ast.Tuple:
-    return ast.Tuple([ast.Constant(name) for name in names], ast.Load())
-
-
 def _end_step(number: int, names: list[str]) -> ast.Return:
-    return ast.Return(ast.Tuple([ast.Constant(number), *map(_load, names)], ast.Load()))
-
-
-def _define(name: str, parameters: list[str], body: Iterable[ast.stmt]) -> ast.FunctionDef:
-    args = ast.arguments([], [ast.arg(name) for name in parameters], None, [], [], None, [])
-    made = ast.FunctionDef(name, args, list(body), [], None)
-    made.type_params = []  # type: ignore[attr-defined]
-    return made
+    return ast.Return(ast.Tuple([ast.Constant(number), *map(load, names)], ast.Load()))
 
 
 def _import_helpers() -> list[ast.stmt]:

@@ -95,11 +95,12 @@ class GivenVariables:
         self._leaves = flatten(variables)[0]
 
     def check(self, after: list[Any], written: list[bool], earlier: list[bool]) -> list[bool]:
-        """Tell which variables refer to the same array, list or dict after a step, or are numbers.
+        """Tell which of the written variables refer to the same array, list or dict after a step.
 
-        Refuse a step after which it is not known which arrays have changed. What is changed in
-        place must keep its name, and be known to be changed, as others refer to it. All steps do
-        the same: `earlier` is what was found when the step was run before, or empty.
+        Or are numbers. Refuse a step after which it is not known which arrays have changed. What is
+        changed in place must keep its name, and be known to be changed, as others refer to it. All
+        steps, by all branches, do the same: `earlier` is what was found when the step was run
+        before, or empty.
         """
         own = {*map(id, self.variables)}
         if any(issubclass(type(x), Written) and id(x) not in own for x in self._leaves):
@@ -115,9 +116,9 @@ class GivenVariables:
         ]
         if any(a and not b for a, b in zip(changed, known, strict=True)):
             raise not_recorded("a loop that changes an array, and what a variable refers to")
-        if earlier and earlier != kept:
+        if earlier and earlier != known:
             raise not_recorded("a loop in which a variable refers to the same array, or another")
-        return kept
+        return known
 
 
 def _is_array(x: Any) -> bool:

@@ -38,12 +38,12 @@ class Compiler:
             self._start()
             self.changed.notify_all()
 
-    def wait(self) -> None:
-        """Wait until nothing is left to do."""
+    def wait(self, task: BackgroundTask | None = None) -> None:
+        """Wait until a task is done, or until nothing is left to do."""
         with self.changed:
             if self.tasks:
                 self._start()
-            while self.tasks:
+            while self.tasks if task is None else task in self.tasks:
                 self.changed.wait()
 
     def end(self) -> None:
@@ -51,6 +51,7 @@ class Compiler:
         with self.changed:
             self.ended = True
             self.tasks.clear()
+            self.changed.notify_all()
         with _in_llvm:
             pass
 
@@ -120,20 +121,21 @@ def one_at_a_time() -> threading.RLock:
     return _compiler.one_at_a_time
 
 
-def later(task: Callable[[], object], failed: Callable[[str], None]) -> None:
-    """Run a task in the thread that compiles."""
-    _compiler.add((task, failed))
+def later(task: Callable[[], object], failed: Callable[[str], None]) -> BackgroundTask:
+    """Run a task in the thread that compiles; return what `wait` may be asked for."""
+    added = task, failed
+    _compiler.add(added)
+    return added
 
 
-def wait() -> None:
-    """Wait until everything that was asked for is compiled.
+def wait(task: BackgroundTask | None = None) -> None:
+    """Wait until a task, or everything that was asked for, is compiled.
 
     Examples
     --------
-    >>> later(lambda: None, print)
-    >>> wait()
+    >>> wait(later(lambda: None, print))
     """
-    _compiler.wait()
+    _compiler.wait(task)
 
 
 def _pause() -> None:

@@ -24,6 +24,10 @@ from simpleautodiff.values.pytree import map_leaves, matching_leaves
 MAX_PATHS = 16  # paths through a step that are all recorded, at most
 
 
+class WrittenInBranch(BaseException):
+    """Raised by a branch that writes to an array: it cannot be computed beside the other one."""
+
+
 @final
 class BodyLevel(SymbolLevel):
     """The level of one step of a loop; its program is replayed, so that it has derivatives."""
@@ -35,6 +39,12 @@ class BodyLevel(SymbolLevel):
         super().__init__(precise=precise, estimates=estimates, on_long=on_long)
         self._path: list[bool] | None = None  # the decisions of this path, if any
         self._decisions: dict[Any, Any] = {}  # the conditions on this path
+        self._may_join = True
+
+    @property
+    def joins_branches(self) -> bool:
+        """Whether a decision that ends within a step computes both branches."""
+        return self._path is not None and self._may_join
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
         """Run a row, with values of lower levels as arguments; the row keeps its rules."""
@@ -60,7 +70,11 @@ class BodyLevel(SymbolLevel):
 
     def record_all_branches(self, f: Callable[[], Any]) -> Any:
         """Run a function for every path that its decisions allow; select among the results."""
-        return self._go_on(f, [], iter(range(MAX_PATHS)))
+        try:
+            return self._go_on(f, [], iter(range(MAX_PATHS)))
+        except WrittenInBranch:
+            self._may_join = False
+            return self._go_on(f, [], iter(range(MAX_PATHS)))
 
     def _go_on(self, f: Callable[[], Any], path: list[bool], runs: Iterator[int]) -> Any:
         """Run all paths that begin with these decisions."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.backends.targets import TARGET
-from simpleautodiff.compiled.native.background import attempt, later
+from simpleautodiff.compiled.native.background import attempt
 from simpleautodiff.compiled.native.compile import Code
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.running.array_program import ArrayProgram
@@ -40,8 +40,12 @@ class TieredArrayProgram(EnteredProgram):
         self.calls += 1
         if self.calls > 1 and not self._asked:
             self._asked = True
-            later(self.compile, self.fail)
-        status, outputs = self.program.run(list(inputs))
+            self.compile_later(self.compile)
+        self.let_compile()
+        if self.tier == "numpy":
+            status, outputs = self.run_meanwhile(lambda: self.program.run(list(inputs)))
+        else:
+            status, outputs = self.program.run(list(inputs))
         return status, [] if status else [outputs[k] for k in self._computed]
 
     def compile(self) -> None:

@@ -75,12 +75,16 @@ class TieredRolledProgram(EnteredProgram):
         if not self._asked:
             self._asked = True
             at_once = self.layout.has_loops or len(self.rolled.recorded.lines) > AT_ONCE
-            (attempt if at_once else later)(self.compile, self.fail)
+            if at_once:
+                attempt(self.compile, self.fail)
+            else:
+                self.compile_later(self.compile)
         self.calls += 1
         if self.calls == CALLS_TO_ENTER and self.entry is None and self.fixed is None:
             later(self._compile_entry, self.fail)
+        self.let_compile()
         if self._compiled is None:
-            return self._run_numpy(inputs)
+            return self.run_meanwhile(lambda: self._run_numpy(inputs))
         try:
             block = self._blocks.pop()
         except IndexError:
