@@ -15,7 +15,7 @@ import numpy as np
 from simpleautodiff.compiled.scalar.operations import FLOAT32, FLOAT64, OPERATIONS
 
 REAL = (FLOAT64, FLOAT32)
-LARGEST = 2.0**100  # of the powers of two that move from one factor to another
+LARGEST_SHIFT = 2.0**100  # of the powers of two that move from one factor to another
 
 
 class Steps(Protocol):
@@ -66,7 +66,7 @@ def _is_power(number: float) -> bool:
 
 
 def _is_exact(number: float) -> bool:
-    return 1 / LARGEST <= abs(number) <= LARGEST
+    return 1 / LARGEST_SHIFT <= abs(number) <= LARGEST_SHIFT
 
 
 def _multiple(program: Steps, number: float, x: int) -> int:

@@ -313,6 +313,8 @@ def _describe_box(box: Box) -> str:
     """Return the title of a box; of a single step its source line, or if unknown its operator."""
     if not box.single:
         return box.title
+    operator: str
+    line: str
     operator, line = box.mark
     return line.split(":", 2)[-1].strip() or operator
 

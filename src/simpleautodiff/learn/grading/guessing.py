@@ -28,8 +28,8 @@ from simpleautodiff.learn.grading.node_shapes import call_sweep
 from simpleautodiff.learn.grading.sweep_results import holds_derivatives, look_up
 
 X, Z = 0.75, 0.5
-OF_ONE = ("sin", "cos", "exp", "log", "sqrt", "tanh")  # no two have the same value at X
-OF_TWO = ("add", "sub", "mul", "div")
+ONE_ARGUMENT = ("sin", "cos", "exp", "log", "sqrt", "tanh")  # no two have the same value at X
+TWO_ARGUMENTS = ("add", "sub", "mul", "div")
 
 
 def guess_names(namespace: dict[str, Any], names: dict[str, str]) -> dict[str, str]:
@@ -68,7 +68,7 @@ class _Guess:
 
     def guess_operations(self) -> bool:
         """Find functions by their values: the sine of 0.75 is that of one function only."""
-        for operation in (*OF_ONE, *OF_TWO):
+        for operation in (*ONE_ARGUMENT, *TWO_ARGUMENTS):
             if not self.can(operation):
                 count, right = len(_point(operation)), _value(operation)
                 for name, function in self.callables(count):
@@ -121,7 +121,7 @@ class _Guess:
 
 def _point(operation: str) -> tuple[float, ...]:
     """Return where an operation is tried."""
-    return (X, Z) if operation in OF_TWO else (X,)
+    return (X, Z) if operation in TWO_ARGUMENTS else (X,)
 
 
 def _value(operation: str) -> float:
