@@ -146,16 +146,19 @@ def explain(runs: Sequence[CaseRun]) -> Diagnosis:
     """
     runs = [run for run in runs if run.numbers and not (run.case.kink or run.case.length)]
     runs = [run for run in runs if run.case.way != "failed"]
-    if all(agree(run.found, run.right) for run in runs):
+    by_mode = [[run for run in runs if run.mode == mode] for mode in ("reverse", "forward")]
+    wrong = [part for part in by_mode if not all(agree(run.found, run.right) for run in part)]
+    if not wrong:
         return Diagnosis()
     found = _exact(runs)
-    if found:
+    if found and (len(found.faults) == 1 or len(wrong) == sum(map(bool, by_mode))):
         return found
-    modes = [[run for run in runs if run.mode == mode] for mode in ("reverse", "forward")]
-    parts = [_explain_mode(part) for part in modes if part]
+    parts = [_explain_mode(part) for part in wrong]
     faults = dict.fromkeys(fault for part in parts for fault in part.faults)
-    others = tuple(other for part in parts for other in part.others)
-    return Diagnosis(tuple(faults), all(part.certain for part in parts), others)
+    certain = all(part.certain for part in parts)
+    if found and not (certain and len(faults) < len(found.faults)):
+        return found
+    return Diagnosis(tuple(faults), certain, tuple(x for part in parts for x in part.others))
 
 
 def _explain_mode(runs: Sequence[CaseRun]) -> Diagnosis:
