@@ -71,7 +71,7 @@ def grade(
     programs
         How many random programs are tried, too; one that fails is shrunk.
     seconds
-        How long one graph may take, in a process of its own.
+        How long one graph may be computed, in a process of its own, whatever else the machine does.
     progress
         Called with the cases, returns them one after the other: a progress bar.
 

@@ -14,6 +14,7 @@ import importlib
 import json
 import linecache
 import os
+import signal
 import stat
 import sys
 from collections.abc import Callable, Collection
@@ -93,6 +94,12 @@ def set_limits(memory: int, seconds: int) -> None:
             continue
 
 
+def set_alarm(seconds: float) -> None:
+    """Let a signal end the process after so much time of computing, where the system can."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
 def load_apart(path: str) -> dict[str, Any]:
     """Run a file in a namespace that nobody else has, with builtins of its own, and return it."""
     with open(path, "rb") as file:
@@ -145,8 +152,11 @@ def close_doors(home: str, answers: int) -> None:
     vars(gc).pop("unfreeze")
 
 
-def main(path: str, shape: str, names: str, memory: str, seconds: str) -> None:
-    """Load the learner's file, find its engine, and run the cases that are asked for."""
+def main(path: str, shape: str, names: str, memory: str, seconds: str, in_all: str) -> None:
+    """Load the learner's file, find its engine, and run the cases that are asked for.
+
+    Each of these steps may compute for some seconds, and the process for others `in_all`.
+    """
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)  # what the learner prints is no answer
@@ -161,7 +171,7 @@ def main(path: str, shape: str, names: str, memory: str, seconds: str) -> None:
     home = os.path.dirname(os.path.abspath(path))
     sys.path = [p for p in sys.path if p and os.path.abspath(p) != FOLDER]
     sys.path.insert(0, home)
-    set_limits(int(memory), int(seconds))
+    set_limits(int(memory), int(in_all))
     with open(path, "rb") as file:
         text = file.read()
     close_doors(home, answers.fileno())
@@ -169,8 +179,10 @@ def main(path: str, shape: str, names: str, memory: str, seconds: str) -> None:
     module.__file__ = path
     sys.modules["engine"] = module
     try:
+        set_alarm(float(seconds))
         exec(compile(text, path, "exec"), vars(module))
         answer({"imported": True})
+        set_alarm(float(seconds))
         engine = shapes.find_engine(vars(module), shape, json.loads(names))
         answer({"abilities": engine.abilities()})
     except BaseException as error:  # SystemExit too: the learner's file may end itself
@@ -180,6 +192,7 @@ def main(path: str, shape: str, names: str, memory: str, seconds: str) -> None:
         return
     for line in questions:
         case = json.loads(line)
+        set_alarm(float(seconds))
         try:
             answer(run_safely(running.run_case, engine, case))
         except BaseException as error:

@@ -6,10 +6,12 @@ import inspect
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -21,7 +23,7 @@ from simpleautodiff.learn.grading.running import run_case
 
 MOST_TEXT = 2**22
 ENDS = {"timeout", "died", "refused"}  # of its process
-LONGER = 3  # may the import take, of NumPy too, on a busy machine
+LONGER = 3  # times its seconds of computing may a step take, on a busy machine
 Names = dict[str, str]
 
 
@@ -61,7 +63,8 @@ class ProcessRunner:
     def __init__(
         self, path: str, shape: str, names: Names, seconds: float = 10, memory: int = 2**31
     ) -> None:
-        self.arguments = [os.path.abspath(path), shape, json.dumps(names), str(memory), "120"]
+        names_given, limits = json.dumps(names), (str(memory), str(seconds), "120")
+        self.arguments = [os.path.abspath(path), shape, names_given, *limits]
         self.path, self.seconds = path, seconds
         self.abilities = self._start()
 
@@ -78,7 +81,7 @@ class ProcessRunner:
             start_new_session=True,
         )
         self.text = b""
-        begun, doing = self._read(LONGER * self.seconds), "it was imported"
+        begun, doing = self._read(), "it was imported"
         if "imported" in begun:
             begun, doing = self._read(), "its operations were tried for the first time"
         if not is_ability(begun.get("abilities")):
@@ -112,7 +115,7 @@ class ProcessRunner:
         except (BrokenPipeError, ValueError):
             pass  # it has ended; reading says so
 
-    def _read(self, seconds: float = 0) -> dict[str, Any]:
+    def _read(self) -> dict[str, Any]:
         """Read one line, or say why there is none."""
         assert self.process.stdout is not None
         stream = self.process.stdout.fileno()
@@ -120,11 +123,13 @@ class ProcessRunner:
             selector.register(stream, selectors.EVENT_READ)
             whole = b"\n" in self.text
             while not whole:
-                if not selector.select(seconds or self.seconds):
+                if not selector.select(LONGER * self.seconds):
                     return {"timeout": True}
                 chunk = os.read(stream, 2**20)
                 self.text += chunk
                 whole = b"\n" in chunk
+                if not chunk and self._was_stopped():
+                    return {"timeout": True}
                 if not chunk or len(self.text) > MOST_TEXT:
                     return {"died": True}
         line, _, self.text = self.text.partition(b"\n")
@@ -133,6 +138,12 @@ class ProcessRunner:
         except (ValueError, RecursionError):
             return {"died": True}
         return result if isinstance(result, dict) else {"died": True}
+
+    def _was_stopped(self) -> bool:
+        """Tell whether the process has been ended because it computed for too long."""
+        with suppress(subprocess.TimeoutExpired):
+            return hasattr(signal, "SIGPROF") and self.process.wait(1) == -signal.SIGPROF
+        return False
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
