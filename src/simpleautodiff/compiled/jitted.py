@@ -162,11 +162,11 @@ class Jitted(CallSlot):
         ]
         name = identifier(name or self.__name__)
         arguments = argument_names(given_names(self.__wrapped__, found[0].given), name)
-        batched = _batched_alone(paths[0].program, len(arguments))
+        batched = _find_lone_batch(paths[0].program, len(arguments))
         return Export(name, arguments, exported, batched, self.function.options.precise)
 
 
-def _batched_alone(program: RunnableProgram, inputs: int) -> BatchedKernel | None:
+def _find_lone_batch(program: RunnableProgram, inputs: int) -> BatchedKernel | None:
     """Return the only batched function of a program, if it has the same arguments and results."""
     if not isinstance(program, BatchedProgram):
         return None

@@ -38,7 +38,7 @@ LINES_OF_A_STEP = 4  # lines per step from which on unrolling is not tried
 
 
 def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
-    """Return what runs a recorded program: a batch, rolled up, unrolled if small, in loops if not.
+    """Return the runner of a recorded program: batched, unrolled, rolled up, or with array loops.
 
     A program that is long and does not repeat is compiled in pieces, or, if it is too long even for
     that, not at all.
@@ -77,7 +77,7 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
 def _is_better_in_loops(recorded: RecordedProgram, kernel: Kernel, options: Any) -> bool:
     """Tell whether loops with vectors are faster than all the steps of an unrolled program.
 
-    They are if few lines are many steps, and if nothing of it would be left to NumPy.
+    They are if each line stands for many steps, and if loops can compute all of them.
     """
     steps, lines = len(kernel.program), len(recorded.lines) - recorded.inputs
     if options.tier not in (None, "optimised") or not TARGET.is_available():

@@ -21,7 +21,7 @@ from simpleautodiff.fast.deferred_factors import (
     scale,
 )
 from simpleautodiff.fast.faster_values import ADD_IN_PLACE, fit_quickly
-from simpleautodiff.fast.memory_pool import POOL, compute_pooled, has_own_memory, unbuffered
+from simpleautodiff.fast.memory_pool import POOL, call_unbuffered, compute_pooled, has_own_memory
 from simpleautodiff.fast.small_sweep import SmallSweep
 from simpleautodiff.fast.thresholds import THRESHOLDS
 
@@ -105,7 +105,7 @@ class ArraySweep(SmallSweep):
         if type(slope) is int or type(slope) is float:
             return self._multiply_by_number(adjoint, slope)
         if place is not None and same_layout(slope, array):
-            return (unbuffered(np.multiply, array, slope, out=place), factor, True, spare)
+            return (call_unbuffered(np.multiply, array, slope, out=place), factor, True, spare)
         return (compute_pooled(operator.mul, array, slope), factor, True, False)
 
     def _defer_number(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.fast.memory_pool import POOL, unbuffered
+from simpleautodiff.fast.memory_pool import POOL, call_unbuffered
 from simpleautodiff.fast.thresholds import THRESHOLDS
 
 
@@ -39,17 +39,19 @@ def add_scaled(total: Any, array: Any, factor: float, out: Any, spare: bool = Fa
     array([ 1., 11.])
     """
     if abs(factor) == 1:
-        return unbuffered(np.add if factor == 1 else np.subtract, total, array, out=out)
+        return call_unbuffered(np.add if factor == 1 else np.subtract, total, array, out=out)
     if out is None:
         out = np.empty(array.shape, array.dtype)
     if array.size <= THRESHOLDS.near:
         place = out
         if out is total:
             place = array if spare and array is not total else POOL.empty_like(array)
-        return unbuffered(np.add, total, np.multiply(array, factor, out=place), out=out)
+        return call_unbuffered(np.add, total, np.multiply(array, factor, out=place), out=out)
     products: Any = None
     for block in blocks(array, 2 * THRESHOLDS.block):
         part = array[block]
         products = np.empty_like(part) if products is None else products[: len(part)]
-        unbuffered(np.add, total[block], np.multiply(part, factor, out=products), out=out[block])
+        call_unbuffered(
+            np.add, total[block], np.multiply(part, factor, out=products), out=out[block]
+        )
     return out

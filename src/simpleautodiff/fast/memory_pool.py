@@ -239,7 +239,7 @@ def compute_pooled(compute: Any, *args: Any) -> Any:
     order = "C" if like.ndim == 1 else _order_of(*args)
     if order is None:
         return compute(*args)
-    return unbuffered(ufunc, *args, out=POOL.empty(like.shape, like.dtype, order))
+    return call_unbuffered(ufunc, *args, out=POOL.empty(like.shape, like.dtype, order))
 
 
 def _order_of(*args: Any) -> str | None:
@@ -261,7 +261,7 @@ def _has_falling_strides(array: Any) -> bool:
     return steps == sorted(steps, reverse=True)
 
 
-def unbuffered(ufunc: Any, *args: Any, out: Any) -> Any:
+def call_unbuffered(ufunc: Any, *args: Any, out: Any) -> Any:
     """Call a ufunc on large arrays of one dtype, without NumPy's buffers.
 
     If the contiguous runs of a view are shorter than a buffer, NumPy collects several in it. That

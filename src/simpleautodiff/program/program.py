@@ -233,7 +233,7 @@ class Program:
 
         One element of an array is selected by its index: ``w[0, 2]``.
         """
-        node, index = self._chosen(name)
+        node, index = self._choose(name)
         full = shape_of(node.value)
         if not full and index is not None:
             raise ArgumentError(f"there is no {name!r}: {self.names[node]} is a single number")
@@ -249,7 +249,7 @@ class Program:
             raise ArgumentError(f"there is no {name!r}: {error}") from None
         return self.position(node), unit
 
-    def _chosen(self, name: str) -> tuple[Node, Any]:
+    def _choose(self, name: str) -> tuple[Node, Any]:
         """Return the node called `name`, or the node and the index of ``name[index]``."""
         base, bracket, index = name.rpartition("[")
         if name in self.names.values() or not bracket or not name.endswith("]"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simpleautodiff.compiled.array.boxes import roll_pieces
-from simpleautodiff.compiled.array.gather import known_distances
+from simpleautodiff.compiled.array.gather import find_distances
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.array.view_accesses import Shape, View, apply_view, steps, whole
 from simpleautodiff.compiled.recording.trace_program import Ref
@@ -87,7 +87,9 @@ assemble_concatenate = _assemble(_concatenate_pieces)
 assemble_roll = _assemble(_roll_pieces)
 
 
-def chosen_access(plan: LoopSchedule, view: View, chosen: Any, shape: Shape, dtype: str) -> Access:
+def find_chosen_access(
+    plan: LoopSchedule, view: View, chosen: Any, shape: Shape, dtype: str
+) -> Access:
     """Return the access to the elements of a view at given distances (see `gather`)."""
     far, behind = chosen
     leading = len(shape) - behind
@@ -115,7 +117,7 @@ def scatter_loops(plan: LoopSchedule, number: int) -> Iterator[Loop]:
     own = plan.dtype_of_root(source.root)
     place = flat.to(dtype, flat.input(own))
     loads = [Access(source.root, own, source.offset, source.strides)]
-    to = chosen_access(plan, result, chosen, source.shape, dtype)
+    to = find_chosen_access(plan, result, chosen, source.shape, dtype)
     far, behind = chosen
     says = f"scatter {source.shape}"
     if type(far) is not Ref and np.unique(far).size == far.size:
@@ -137,7 +139,7 @@ def assemble_set_item(plan: LoopSchedule, number: int) -> Iterator[Loop]:
         yield copy_loop(plan, part, plan.view(value) if type(value) is Ref else value, says)
     if part or is_basic(index):
         return
-    far, behind = known_distances(index, result, plan.size(number))
+    far, behind = find_distances(index, result, plan.size(number))
     yield _write_at(plan, number, (far, behind), far.shape, np.unique(far).size < far.size)
 
 
@@ -147,7 +149,7 @@ def _write_at(plan: LoopSchedule, number: int, chosen: Any, leading: Shape, repe
     result, says = whole(number, line.shape), f"set_item {line.shape}"
     shape = (*leading, *line.shape[len(line.shape) - chosen[1] :])
     loop = copy_loop(plan, View(number, shape, 0, steps(shape)), line.args[1], says)
-    to = chosen_access(plan, result, chosen, shape, plan.dtype_of(number) or "")
+    to = find_chosen_access(plan, result, chosen, shape, plan.dtype_of(number) or "")
     loop.stores = [(loop.stores[0][0], to)]
     loop.alone = repeats
     return loop

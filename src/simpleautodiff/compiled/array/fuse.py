@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS
-from simpleautodiff.compiled.array.assemble import chosen_access
+from simpleautodiff.compiled.array.assemble import find_chosen_access
 from simpleautodiff.compiled.array.boxes import Box
 from simpleautodiff.compiled.array.classify import ELEMENTWISE, GATHER, LAYERS, REDUCE
 from simpleautodiff.compiled.array.gather import Distances
@@ -153,7 +153,7 @@ class Fusion:
     def _gather(self, number: int) -> int:
         line, dtype = self.plan.lines[number], self.plan.dtype_of(number) or ""
         x, chosen = line.args
-        access = chosen_access(self.plan, self.plan.views[x], chosen, line.shape, dtype)
+        access = find_chosen_access(self.plan, self.plan.views[x], chosen, line.shape, dtype)
         for part in access.parts():
             part.strides = tuple(
                 [s for n, s in zip(line.shape, part.strides, strict=True) if n != 1]

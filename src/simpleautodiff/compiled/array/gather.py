@@ -93,7 +93,7 @@ def _is_whole(part: Any) -> bool:
     return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
 
 
-def known_distances(index: Any, view: View, size: int) -> tuple[Any, int]:
+def find_distances(index: Any, view: View, size: int) -> tuple[Any, int]:
     """Return the distances that a constant index selects, and how many axes follow."""
     chosen = choice(index, len(view.shape))
     if chosen is None:

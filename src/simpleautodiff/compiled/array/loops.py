@@ -131,10 +131,10 @@ class Loop:
 
     def move_last(self, axis: int) -> None:
         """Make an axis the last one."""
-        self.shape = _moved_last(self.shape, axis)
+        self.shape = _move_last(self.shape, axis)
         for access in self.accesses():
-            access.strides = _moved_last(access.strides, axis)
-            access.box = _moved_last(access.box, axis) if access.box else ()
+            access.strides = _move_last(access.strides, axis)
+            access.box = _move_last(access.box, axis) if access.box else ()
 
     def take_first(self, few: int, axis: int = 0) -> Loop:
         """Return a loop over the first few indices of an axis."""
@@ -148,7 +148,7 @@ class Loop:
         return box[group[0]][0] * inner, box[group[0]][1] * inner
 
 
-def _moved_last(parts: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
+def _move_last(parts: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
     return (*parts[:axis], *parts[axis + 1 :], parts[axis])
 
 

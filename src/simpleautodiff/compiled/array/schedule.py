@@ -36,7 +36,7 @@ from simpleautodiff.compiled.array.delay import delay
 from simpleautodiff.compiled.array.gather import (
     Distances,
     choice,
-    known_distances,
+    find_distances,
 )
 from simpleautodiff.compiled.array.known_numbers import KnownNumber, uniform_number
 from simpleautodiff.compiled.array.linalg.matrix_calls import LapackRoutine
@@ -362,7 +362,7 @@ class LoopSchedule:
         shape = view.shape
         if next(places(index), None) is None:
             size = self.size(view.root) if is_source else math.prod(shape)
-            known = known_distances(index, view, size)
+            known = find_distances(index, view, size)
             return line._replace(args=(*line.args[:at], known, *line.args[at + 1 :]))
         chosen = choice(index, len(shape))
         assert chosen is not None

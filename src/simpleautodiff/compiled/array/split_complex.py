@@ -113,7 +113,7 @@ class _Splitter:
         return np.zeros(self.shape, self.dtype) if part is None else part
 
     def full(self, part: Any) -> Any:
-        """Return a part in the shape of the line."""
+        """Return a part broadcast to the shape of the line being split."""
         if part is None:
             return None
         if type(part) is Ref:
@@ -154,7 +154,7 @@ class _Splitter:
         return place
 
     def line(self, name: str, *args: Any) -> Ref:
-        """Add a line of a row, in the current shape."""
+        """Append a line that applies a row to arguments, in the shape of the line being split."""
         self.lines.append(Line(TABLE[name], args, {}, self.shape, self.dtype))
         return Ref(len(self.lines) - 1)
 

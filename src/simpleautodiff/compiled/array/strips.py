@@ -31,8 +31,8 @@ STRIP = 1 << 18  # bytes of all rows of a strip
 _BYTES = {"d": 8, "f": 4, "?": 1, "l": 8}
 
 
-def in_strips(work: list[Task], plan: LoopSchedule) -> list[Task]:
-    """Return the tasks, with those that gain from it in strips."""
+def cut_into_strips(work: list[Task], plan: LoopSchedule) -> list[Task]:
+    """Return the tasks; runs of them that gain from taking turns are cut into strips of rows."""
     done: list[Task] = []
     while work:
         first, *rest = work
@@ -84,7 +84,7 @@ def _row_counts(task: Task) -> Iterator[int]:
 
 @dataclass(eq=False)
 class _Run:
-    """Tasks that can process their rows in turns; their advances are those of a row."""
+    """Consecutive tasks that can take turns, each with how far its buffers advance per row."""
 
     rows: int
     plan: LoopSchedule
@@ -96,7 +96,7 @@ class _Run:
 
     def take(self, task: Task) -> bool:
         """Add a task to the run, if it can take part."""
-        if not isinstance(task, Loop | BlasProduct) or not self.written >= self._known(task):
+        if not isinstance(task, Loop | BlasProduct) or not self.written >= self._find_shared(task):
             return False
         if isinstance(task, Loop):
             taken = self._loop(task)
@@ -108,14 +108,14 @@ class _Run:
         self.touched |= {*read_by(self.plan, task), *written_by(task)}
         return True
 
-    def _known(self, task: Task) -> set[int]:
-        """Return what a task writes that others have read or written here."""
+    def _find_shared(self, task: Task) -> set[int]:
+        """Return the buffers that a task writes and other tasks of this run have touched."""
         return self.touched & {*written_by(task)}
 
     def is_apart_from(self, task: Task) -> bool:
-        """Tell whether a task needs nothing that is computed here, and writes to nothing known."""
+        """Tell whether a task neither reads what this run computes nor writes what it touches."""
         needs = (self.written | self.summed) & {*read_by(self.plan, task)}
-        return not needs and not self._known(task)
+        return not needs and not self._find_shared(task)
 
     # Tasks. ---------------------------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ class _Run:
     # What has to hold. ----------------------------------------------------------------------------
 
     def _agree(self, found: list[tuple[Any, int]], ends: list[int]) -> bool:
-        """Tell whether each buffer advances in one way, and no unfinished one is read whole."""
+        """Tell whether each buffer has one advance, and is finished before it is read whole."""
         ways: dict[Any, set[int]] = {}
         for slot, step in found:
             ways.setdefault(slot, set()).add(step)
@@ -196,7 +196,7 @@ class _Run:
         )
 
     def _is_row_by_row(self, root: int, shape: Shape, offset: int, strides: Shape) -> bool:
-        """Tell whether each row is within the same row of a buffer that is written here."""
+        """Tell whether row i of a view lies within row i of the buffer, which this run writes."""
         size = self.plan.size(root)
         far = sum([(n - 1) * step for n, step in zip(shape[1:], strides[1:], strict=True)])
         fits = offset + far < size // self.rows and min([offset, *strides]) >= 0

@@ -82,9 +82,9 @@ def _cost(loop: Loop, choice: AxisChoice, lanes: int) -> float:
         if access.is_same_along(choice.vectors):
             once += taken
         else:
-            each += taken * _loaded(loop, access, choice, width)
+            each += taken * _price_loading(loop, access, choice, width)
     for _, to in loop.stores:
-        each += copies * _moved(to, choice, width, SCATTERED)
+        each += copies * _price_move(to, choice, width, SCATTERED)
     for fold in loop.folds:
         more_once, more_each = _cost_of_fold(loop, fold, choice, width, copies)
         once, each = once + more_once, each + more_each
@@ -104,15 +104,15 @@ def _cost_of_fold(
         return results * (3 * math.log2(width) + 3), float(copies)
     inside = {choice.vectors, choice.unrolled}
     again = any(not step for axis, step in enumerate(fold.to.strides) if axis not in inside)
-    moved = _moved(fold.to, choice, width, SCATTERED)
+    moved = _price_move(fold.to, choice, width, SCATTERED)
     if again:
-        moved += 1 + _moved(fold.to, choice, width, GATHERED)
+        moved += 1 + _price_move(fold.to, choice, width, GATHERED)
     return 0.0, results * moved + (copies - results)
 
 
-def _loaded(loop: Loop, access: Access, choice: AxisChoice, width: int) -> float:
+def _price_loading(loop: Loop, access: Access, choice: AxisChoice, width: int) -> float:
     is_packed = is_worth_packing(loop, access, choice.vectors)
-    return 1.0 if is_packed else _moved(access, choice, width, GATHERED)
+    return 1.0 if is_packed else _price_move(access, choice, width, GATHERED)
 
 
 def is_worth_packing(loop: Loop, access: Access, axis: int) -> bool:
@@ -143,13 +143,13 @@ def pack(loop: Loop) -> list[tuple[Access, Access]]:
     return packed
 
 
-def _moved(access: Access, choice: AxisChoice, width: int, apart: float) -> float:
+def _price_move(access: Access, choice: AxisChoice, width: int, apart: float) -> float:
     """Return the cost of loading or storing one vector."""
     by_number = access.places is not None and access.places.strides[choice.vectors]
     step = access.strides[choice.vectors]
     together = not by_number and (step == 1 or (step == 0 and not access.box))
     own = 1.0 if together else apart * width
-    return own + (_moved(access.under, choice, width, apart) if access.under else 0.0)
+    return own + (_price_move(access.under, choice, width, apart) if access.under else 0.0)
 
 
 def _weight(loop: Loop) -> int:

@@ -132,7 +132,7 @@ class CarriedDerivatives:
         return {k: self._unpack(k, parts) for k in self.kinds}
 
     def unpack_last(self, parts: Parts, steps: Any) -> dict[Any, Any]:
-        """Return the derivatives after the last step; of a known number of steps, if it is one."""
+        """Return the derivatives after the last step; `steps` is their number, if it is known."""
         some = isinstance(steps, int) and steps > 0
         always = {k for k in self.kinds if some and self.after[k] is Presence.ALWAYS}
         return {k: parts.numbers[k] if k in always else self._unpack(k, parts) for k in self.kinds}
@@ -178,7 +178,7 @@ class CarriedDerivatives:
         return Masked(parts.numbers[k], mask)
 
     def _find_bool(self, mask: Any) -> Any:
-        """Return the bool that a mask is for all elements; None if it is none of these."""
+        """Return the bool that was broadcast to make a mask; None if it was not made so."""
         return next((whole for each, whole in self._broadcast if each is mask), None)
 
     def _shape(self, k: Any) -> Any:

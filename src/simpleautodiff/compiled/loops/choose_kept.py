@@ -63,7 +63,7 @@ def choose_kept(choices: Mapping[int, Price], needed: Iterable[int]) -> set[int]
 def _find_path(
     room: dict[int, dict[int, int]], source: int, sink: int
 ) -> list[tuple[int, int]] | None:
-    """Return the edges of a shortest way along which something may flow."""
+    """Return the edges of a shortest path with capacity left; None if there is no such path."""
     before: dict[int, int] = {source: source}
     waiting = deque([source])
     while waiting and sink not in before:
@@ -82,7 +82,7 @@ def _find_path(
 
 
 def _find_sources(room: dict[int, dict[int, int]], sink: int) -> set[int]:
-    """Return what something may flow from to the sink."""
+    """Return the vertices from which a path with capacity left leads to the sink."""
     found, waiting = {sink}, [sink]
     while waiting:
         at = waiting.pop()

@@ -30,14 +30,14 @@ def hiding(variables: Iterable[Any]) -> Iterator[None]:
     with ExitStack() as stack:
         for variable in variables:
             if isinstance(variable, list | dict):
-                stack.enter_context(_emptied(variable))
+                stack.enter_context(_clear_meanwhile(variable))
             elif (array := _find_array(variable)) is not None:
-                stack.enter_context(_hidden(array))
+                stack.enter_context(_hide_meanwhile(array))
         yield
 
 
 @contextmanager
-def _emptied(whole: Any) -> Iterator[None]:
+def _clear_meanwhile(whole: Any) -> Iterator[None]:
     content = whole.copy()
     try:
         whole.clear()
@@ -48,7 +48,7 @@ def _emptied(whole: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _hidden(array: Writable) -> Iterator[None]:
+def _hide_meanwhile(array: Writable) -> Iterator[None]:
     value = array.current
     try:
         array.value = _HIDDEN

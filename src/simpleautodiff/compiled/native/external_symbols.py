@@ -55,10 +55,10 @@ def find_declared(ir: str) -> list[str]:
     """
     names = {function or variable for function, variable in _DECLARED.findall(ir)}
     intrinsics = {name for name in names if name.startswith("llvm.")}
-    return sorted(names - intrinsics | set(filter(None, map(_called_for, intrinsics))))
+    return sorted(names - intrinsics | set(filter(None, map(_find_called, intrinsics))))
 
 
-def _called_for(intrinsic: str) -> str:
+def _find_called(intrinsic: str) -> str:
     found = _INTRINSIC.fullmatch(intrinsic)
     if not found:
         return ""

@@ -53,8 +53,8 @@ def layout() -> ObjectLayout:
     head = object.__basicsize__
     fields = _Array
     found = ObjectLayout(
-        kind=_kind(head),
-        holders=_holders(head),
+        kind=_find_type(head),
+        holders=_find_count(head),
         float64=head,
         float32=head,
         length=head,
@@ -106,8 +106,8 @@ def _word(of: Any, at: int) -> int:
     return ctypes.c_size_t.from_address(id(of) + at).value
 
 
-def _kind(head: int) -> int:
-    """Return the offset of the type in the head of an object: the only one that fits all."""
+def _find_type(head: int) -> int:
+    """Return the offset of the pointer to the type, which known objects of four types show."""
     known = (2.5, (1, 2), np.zeros(1), "text")
     places = [at for at in range(0, head, _WORD) if all(_word(x, at) == id(type(x)) for x in known)]
     if len(places) != 1:
@@ -115,8 +115,8 @@ def _kind(head: int) -> int:
     return places[0]
 
 
-def _holders(head: int) -> int:
-    """Return the offset of the reference count: the number that grows with references."""
+def _find_count(head: int) -> int:
+    """Return the offset of the reference count, which grows as references are added."""
     seen: Any = [float(2.5 * len("ab"))]
     before = [_word(seen[0], at) for at in range(0, head, _WORD)]
     seen.extend(seen * 3)

@@ -214,7 +214,7 @@ class SymbolLevel(OpaqueLevel):
         return expected
 
     def assume(self, truth: Symbol) -> bool:
-        """Let the code branch on a bool; if its number is estimated, as if it were true."""
+        """Let the code branch on a bool, as if it were true where this call has only estimates."""
         return self._add_guard(truth, True) if self.estimates.made else self.guard(truth)
 
     def _find_decision(self) -> tuple[str, Stack]:
@@ -228,7 +228,7 @@ class SymbolLevel(OpaqueLevel):
         return self._decisions_at[key]
 
     def _tell_long(self) -> None:
-        """Tell which code is running after many lines; a sweep of a derivative is none."""
+        """Report which functions of the user are running, each time many lines were recorded."""
         assert self.on_long is not None
         every, tell = self.on_long
         self.checked_at += every

@@ -13,11 +13,11 @@ _OF_HEAD = [Operand(size, k > 1) for k, size in enumerate((8, 1, 1, 1, 8))]
 
 
 class LoopHead(NamedTuple):
-    """What a loop is told and tells, by addresses.
+    """The addresses by which a loop and its caller pass numbers, apart from its operands.
 
-    `places` are those of the number of steps, of whether there is a first one, and of where the
-    loop says whether all guards held, whether there is a next step, and how many there were;
-    `following` is where a step says whether there is a next one.
+    `places` has five: the loop reads the number of steps and whether there is a first one, and
+    writes whether all guards held, whether there would be a next step, and how many it took. In a
+    loop of unknown length each step writes to `following` whether there is a next one.
     """
 
     loop: int
@@ -27,7 +27,7 @@ class LoopHead(NamedTuple):
 
 
 class LoopOperand(NamedTuple):
-    """A number or an array of a loop: what its address is, and what becomes of it."""
+    """A number or an array that a loop reads or writes, at an address that it is given."""
 
     size: int
     is_written: bool
@@ -43,9 +43,9 @@ class InnerCall(NamedTuple):
 
 
 class LoopBody(NamedTuple):
-    """A loop all of whose steps are on single numbers: it takes the address of each.
+    """A loop all of whose steps are on single numbers, as a function of their addresses.
 
-    `head` are the five places of the head among the operands, `following` is one more or None.
+    `head` and `following` are the numbers of those operands that a `LoopHead` describes.
     """
 
     operands: list[LoopOperand]
@@ -60,7 +60,7 @@ class LoopBody(NamedTuple):
 def make_loop_body(
     head: LoopHead, inside: Sequence[int], bodies: Sequence[Any]
 ) -> tuple[LoopBody, list[int]] | None:
-    """Return a loop as a body, with the words that it takes; None if it is not of numbers alone."""
+    """Return the body of a loop, and its addresses; None if it is not on single numbers."""
     calls = _read_calls(inside, bodies)
     steps = sum([bodies[number].steps for number, _ in calls or ()])
     if calls is None or steps > ROLLING.registers:
@@ -79,7 +79,7 @@ def make_loop_body(
 def _read_calls(
     inside: Sequence[int], bodies: Sequence[Any]
 ) -> list[tuple[int, Sequence[int]]] | None:
-    """Return the calls that words are; None if one of them is not on single numbers."""
+    """Return the calls that words encode; None if one of them is not on single numbers."""
     calls, at = [], 0
     while at < len(inside):
         number = int(inside[at])

@@ -22,7 +22,7 @@ from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.share_loops import share_loops
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.array.split_complex import split_complex
-from simpleautodiff.compiled.array.strips import in_strips
+from simpleautodiff.compiled.array.strips import cut_into_strips
 from simpleautodiff.compiled.array.why_numpy import explain_numpy
 from simpleautodiff.compiled.backends.interface import CallForm
 from simpleautodiff.compiled.backends.targets import TARGET
@@ -92,7 +92,7 @@ class ArrayProgram:
         program = self.program if precise else split_complex(self.program)
         self.plan = LoopSchedule(program, exact=precise)
         work = prune(build_tasks(self.plan, precise), self.plan)
-        work = work if precise else in_strips(work, self.plan)
+        work = work if precise else cut_into_strips(work, self.plan)
         self.work = work if threads == 1 else share_loops(work, self.plan, threads, precise)
         self.memory = BufferLayout(self.plan, self.work)
         made = TARGET.compile_array(self.work, self.memory, precise, form, self._is_small())

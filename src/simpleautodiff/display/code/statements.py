@@ -309,8 +309,8 @@ class Statements:
 
     def _call(self, call: Call) -> Expression:
         """Write a call of NumPy's function, which rounds otherwise than the steps do."""
-        args = [self._nested(arg) for arg in call.args]
-        settings = {name: self._nested(arg) for name, arg in call.kwargs.items()}
+        args = [self._write_nested(arg) for arg in call.args]
+        settings = {name: self._write_nested(arg) for name, arg in call.kwargs.items()}
         texts = [arg.piece.text for arg in args]
         texts += [f"{name}={arg.piece.text}" for name, arg in settings.items()]
         name, part = find_call_name(call.function), call.part
@@ -321,11 +321,11 @@ class Statements:
         latex += "" if part is None else f"_{{{part}}}"
         return Expression(Piece(text), Term(text, latex=latex), reads)
 
-    def _nested(self, arg: Any) -> Expression:
+    def _write_nested(self, arg: Any) -> Expression:
         """Write an argument of a call, which may be a list of arrays."""
         if not isinstance(arg, list | tuple):
             return self._argument(arg, "")
-        inside = [self._nested(x) for x in arg]
+        inside = [self._write_nested(x) for x in arg]
         text = ", ".join(x.piece.text for x in inside)
         text = f"[{text}]" if isinstance(arg, list) else f"({text}{',' * (len(arg) == 1)})"
         latex = ", ".join(as_term(x.term).latex for x in inside)

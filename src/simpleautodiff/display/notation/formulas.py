@@ -254,11 +254,11 @@ def _apply_map(
     named = tangent_term(parent, seed.value) if forward else adjoint_term(own, seed.value)
     symbols = _formula(program, node, k, named, False, forward)
     if symbols is None or len(symbols.text) > _MAX_FORMULA:
-        return _named_product(program, node, k, seed)
+        return _write_product(program, node, k, seed)
     if not in_numbers:
         return symbols
     numbers = _formula(program, node, k, seed, True, forward)
-    return _named_product(program, node, k, seed) if numbers is None else numbers
+    return _write_product(program, node, k, seed) if numbers is None else numbers
 
 
 def _formula(
@@ -297,7 +297,7 @@ def _pull_formula(
     return product
 
 
-def _named_product(program: Program, node: Node, k: int, seed: Term) -> Term:
+def _write_product(program: Program, node: Node, k: int, seed: Term) -> Term:
     product: Term = seed * partial_name(program.names[node], program.names[node.args[k]])
     return product
 

@@ -107,8 +107,8 @@ def _write_entries(module: Module, memory: BufferLayout, form: CallForm | None) 
     """Write the entries from Python, if all inputs and results are floats."""
     plan = memory.plan
     computed = [place for place in plan.outputs if type(place) is Ref]
-    inputs = [_passed_as(plan.lines[n]) for n, how in enumerate(plan.how) if how == INPUT]
-    outputs = [_passed_as(plan.lines[place]) for place in computed]
+    inputs = [_find_passing(plan.lines[n]) for n, how in enumerate(plan.how) if how == INPUT]
+    outputs = [_find_passing(plan.lines[place]) for place in computed]
     if None in inputs or not all(map(_is_float, outputs)) or not is_known():
         return []
     made = [Number("float64") if x == Number() else x for x in outputs]
@@ -139,7 +139,7 @@ def _alike(one: Number | Array, other: Number | Array) -> bool:
     return (one.dtype == "float32") == (other.dtype == "float32")
 
 
-def _passed_as(line: Any) -> Number | Array | None:
+def _find_passing(line: Any) -> Number | Array | None:
     """Return how an input or a result is passed, or None if it cannot be passed directly."""
     if line.dtype is None or line.dtype.name not in _PASSED:
         return None

@@ -110,7 +110,7 @@ class _Segment(Builder):
             self._go_on([StripTask(piece, {})], "0")
 
     def share(self, piece: Strips, segments: list[Segment]) -> None:
-        """Write the function of a task that threads share; the last part is the rest."""
+        """Write the function that does a range of parts of a task; the last one does the rest."""
         name, rest, done = f"{self.called}segment{len(segments)}", self.fresh(), self.fresh()
         most = self.new(f"call i64 @llvm.smin.i64(i64 %stop, i64 {piece.count})")
         has_whole, whole = self.new(f"icmp slt i64 %start, {most}"), self.fresh()
@@ -140,7 +140,7 @@ class _Segment(Builder):
             self.line(f"call void @{name}({args})")
 
     def _at(self, slot: int, advance: int | None, strip: str) -> str:
-        """Write what finds the address of a strip of a buffer; without an advance, of its first."""
+        """Write code that computes the address of a strip; without an advance, of the buffer."""
         base = self.buffer(slot)
         return self.address(base, self.new(f"mul i64 {strip}, {advance}")) if advance else base
 
@@ -192,17 +192,17 @@ def write_body(module: Module, memory: BufferLayout, segment: str) -> None:
 
 
 def take_from_stack(module: Module, builder: Builder, size: int) -> tuple[str, list[str]]:
-    """Write what takes a small block to work in; nothing has to give it back."""
+    """Write code that allocates a small work block on the stack, where it need not be freed."""
     return builder.new(f"alloca [{max(size, 1)} x i8], align 64"), []
 
 
 def take_block(
     module: Module, builder: Builder, size: int, begins: Sequence[str] = ()
 ) -> tuple[str, list[str]]:
-    """Write what takes a large block to work in; return its address, and lines that give it back.
+    """Write code that allocates a large work block; return its address, and lines that free it.
 
-    It is kept until the next call; who comes meanwhile gets another one. `begins` are lines that
-    fill a block when it is made, which is called `%fresh` there.
+    One block is kept for the next call; a call that runs at the same time allocates its own.
+    `begins` are lines that initialise a new block, in which its address is `%fresh`.
     """
     module.declare("ptr @malloc(i64)")
     module.declare("void @free(ptr)")

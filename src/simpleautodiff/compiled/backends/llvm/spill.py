@@ -48,7 +48,7 @@ def write_spilled(module: Module, kernel: Kernel, frame: BatchLoop, name: str, c
     """
     parts = split_program(kernel, min(chunk, LLVM_PART_STEPS))
     PartBuilder(module, kernel, parts, frame.width).write_all(name)
-    areas, size = _areas(frame, 8 * parts.size * frame.width)
+    areas, size = _place_leaves(frame, 8 * parts.size * frame.width)
     frame.after, work = work_array(module, size, none="call void @llvm.trap()\n  unreachable")
     frame.before.lines += work
     frame.before.line(f"%areas = alloca ptr, i64 {len(areas)}")
@@ -56,18 +56,20 @@ def write_spilled(module: Module, kernel: Kernel, frame: BatchLoop, name: str, c
         frame.before.line(f"%area{j} = getelementptr i8, ptr %work, i64 {area}")
         frame.before.put("%areas", j, "ptr", f"%area{j}")
     for j, leaf in enumerate(kernel.inputs):
-        for group in _groups([(start, size, 0) for start, size in blocks(leaf.size, frame.width)]):
-            _columns(frame, j, group, into=True)
-    ready = _ready(kernel, parts, frame.width)
+        for group in _group([(start, size, 0) for start, size in blocks(leaf.size, frame.width)]):
+            _move_columns(frame, j, group, into=True)
+    ready = _list_ready(kernel, parts, frame.width)
     for k in range(len(parts.parts)):
         frame.body.line(f"call i32 @{name}.{k}(ptr %areas, ptr %work)")
         for j, found in enumerate(ready, len(kernel.inputs)):
-            for group in _groups([block for block in found if block[2] == k]):
-                _columns(frame, j, group, into=False)
+            for group in _group([block for block in found if block[2] == k]):
+                _move_columns(frame, j, group, into=False)
 
 
-def _ready(kernel: Kernel, parts: SplitProgram, width: int) -> list[list[tuple[int, int, int]]]:
-    """Return the blocks of each output leaf: start, size, and after which part they are known."""
+def _list_ready(
+    kernel: Kernel, parts: SplitProgram, width: int
+) -> list[list[tuple[int, int, int]]]:
+    """Return the blocks of each output leaf: start, size, and the part that completes them."""
     of = {place: k for k, part in enumerate(parts.parts) for place in part.places}
     last, outputs = len(parts.parts) - 1, iter(kernel.program.outputs)
     found = []
@@ -78,7 +80,7 @@ def _ready(kernel: Kernel, parts: SplitProgram, width: int) -> list[list[tuple[i
     return found
 
 
-def _groups(found: list[tuple[int, int, int]]) -> list[list[tuple[int, int, int]]]:
+def _group(found: list[tuple[int, int, int]]) -> list[list[tuple[int, int, int]]]:
     """Divide blocks into groups of consecutive blocks of one size."""
     groups: list[list[tuple[int, int, int]]] = []
     for block in found:
@@ -90,7 +92,7 @@ def _groups(found: list[tuple[int, int, int]]) -> list[list[tuple[int, int, int]
     return groups
 
 
-def _areas(frame: BatchLoop, after: int) -> tuple[list[int], int]:
+def _place_leaves(frame: BatchLoop, after: int) -> tuple[list[int], int]:
     """Return the offset of the vectors of each leaf in the work array, and its total size."""
     areas = []
     for leaf in frame.leaves:
@@ -99,8 +101,8 @@ def _areas(frame: BatchLoop, after: int) -> tuple[list[int], int]:
     return areas, after
 
 
-def _columns(frame: BatchLoop, j: int, group: list[tuple[int, int, int]], into: bool) -> None:
-    """Move a group of blocks of columns between rows and area, in a loop."""
+def _move_columns(frame: BatchLoop, j: int, group: list[tuple[int, int, int]], into: bool) -> None:
+    """Write a loop that transposes columns of the rows into the work array, or back."""
     (first, size, _), (last, _, _) = group[0], group[-1]
     kind, body = frame.leaves[j].dtype, frame.body
     rows = [f"%base{j}"] * frame.width if frame.modes[j] == SAME else frame.starts(j)

@@ -79,7 +79,7 @@ def reduce(x: Floats, low: Floats | None = None) -> Reduced:
     return expand(k, steps, r, rest)
 
 
-def clamped(x: Floats) -> Floats:
+def clamp(x: Floats) -> Floats:
     """Return x, limited to the exponent range."""
     low, high = exponent_range(x)
     return at_most(at_least(x, low), high)
@@ -92,7 +92,7 @@ def exp_of(parts: Reduced) -> Floats:
 
 def exp(x: Floats) -> Floats:
     """Emit exp(x): one polynomial of r, whose error is small beside 1."""
-    bounded = clamped(x)
+    bounded = clamp(x)
     constants = x.builder.constants
     k, steps = nearest(bounded, constants("LOG2_E")[0])
     high, low, _ = constants("LN2")

@@ -69,7 +69,7 @@ def atan2(y: Floats, x: Floats) -> Floats:
     a, b = (endless.pick(v.equals(inf).pick(1.0, 0.0), v * scale) for v in (a, b))
     b = (a.equals(0.0) & b.equals(0.0)).pick(1.0, b)
     value = arc(a, b, x.sign).flip(y.sign)
-    return y.unordered(x).pick(x + y, value)
+    return y.is_unordered(x).pick(x + y, value)
 
 
 def asin(x: Floats) -> Floats:

@@ -158,7 +158,7 @@ class Floats:
         """Tell where both are the same number."""
         return self._compare("oeq", other)
 
-    def unordered(self, other: Floats | float) -> Mask:
+    def is_unordered(self, other: Floats | float) -> Mask:
         """Tell where one of the two is nan."""
         return self._compare("uno", other)
 

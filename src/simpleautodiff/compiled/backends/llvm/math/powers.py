@@ -6,7 +6,7 @@ from math import inf, nan
 
 from simpleautodiff.compiled.backends.llvm.math.double_double import exact_product
 from simpleautodiff.compiled.backends.llvm.math.exponentials import (
-    clamped,
+    clamp,
     exp_of,
     exponent_range,
     nearest,
@@ -73,7 +73,7 @@ def power(x: Floats, y: Floats) -> Floats:
     times = at_most(at_least(y, -most), most)
     product, lost = exact_product(times, high)
     rest = (abs(product) < exponent_range(x)[1] + 50.0).pick(fma(times, low, lost), 0.0)
-    value = exp_of(reduce(clamped(product), rest))
+    value = exp_of(reduce(clamp(product), rest))
     whole = lanes.call("rint", y).equals(y)
     half = y * 0.5
     odd = whole & ~lanes.call("rint", half).equals(half)
