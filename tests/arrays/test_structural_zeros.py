@@ -132,6 +132,42 @@ def test_the_largest_element_alone_counts():
         np.testing.assert_array_equal(ad.jacfwd(f)(a), [0.0, 1.0, 0.0])
 
 
+INFINITE = {  # the root of the extreme has the slope inf at 0, and the other elements none
+    "max": lambda a: np.sqrt(np.max(-a)),
+    "min": lambda a: np.sqrt(np.min(a)),
+    "np.maximum.reduce": lambda a: np.sqrt(np.maximum.reduce(-a)),
+    "np.nanmin": lambda a: np.sqrt(np.nanmin(a)),
+    "min where": lambda a: np.sqrt(np.min(a, where=[True, True, False], initial=9.0)),
+    "along an axis": lambda a: np.sum(np.sqrt(np.min(np.stack([a, a + 1.0]), axis=1)) * [1.0, 0]),
+    "with the axis": lambda a: np.sqrt(np.min(a[None], axis=1, keepdims=True))[0, 0],
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", INFINITE)
+def test_elements_that_are_not_the_extreme_do_not_count(name):
+    f, a = INFINITE[name], np.array([0.0, 1.0, 0.5])
+    with np.errstate(all="ignore"):
+        for jacobian in (ad.grad, ad.jacfwd):
+            g = jacobian(f)
+            recorded, beside = ad.jit(g), ad.jit(g)
+            beside(a + 0.25), beside(a + 0.25)
+            rows = ad.vmap(g)(np.stack([a, a + 0.25]))[0]
+            for found in (g(a), recorded(a), recorded(a), beside(a), rows):
+                assert np.isinf(found[0])
+                np.testing.assert_array_equal(found[1:], 0.0)
+
+
+def test_equal_extremes_share_and_the_others_have_none():
+    a = np.array([2.0, 1.0, 2.0])
+    f = lambda a: np.cbrt(np.max(a) - 2.0)
+    with np.errstate(all="ignore"):
+        for jacobian in (ad.grad, ad.jacfwd):
+            np.testing.assert_array_equal(jacobian(f)(a), [np.inf, 0.0, np.inf])
+    pattern = ad.sparsity(lambda a: np.stack([np.max(a), a[1]]))(a).toarray()
+    np.testing.assert_array_equal(pattern, [[1, 0, 1], [0, 1, 0]])
+
+
 def test_what_counts_is_not_hidden():
     """An element that is taken keeps its infinite slope; so does 0 times what is infinite."""
     assert ad.grad(lambda x: np.sum(np.sqrt(x)[:2]))(X).tolist() == [np.inf, 0.25, 0.0, 0.0]

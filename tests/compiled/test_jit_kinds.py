@@ -82,3 +82,23 @@ def test_the_mean_of_nothing_is_no_number(tier):
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_single_number_in_another_kind_is_converted(tier):
     answers(lambda x: x.tolist(), [(np.float32(1.5),), (np.float32(2.5),)] * 2, tier)
+
+
+@pytest.mark.parametrize("tier", ["numpy", "tape", "optimised"])
+@pytest.mark.parametrize("kind", [float, np.float64])
+def test_rounding_to_decimals_is_that_of_the_number(kind, tier):
+    """The float 0.35 is a little less: Python rounds it down, NumPy, which multiplies by 10, up."""
+    calls = [(kind(x),) for x in (1.25, 1.25, 0.35, 2.675, -0.15, 25.0, -0.04)]
+    answers(lambda x: round(x, 1) * x, calls, tier)
+    answers(lambda x: round(x, -1) + x, calls, tier)
+    answers(lambda x: round(x, 1) * np.ones(3), calls, tier, same=False)
+    answers(lambda x: ad.value_and_grad(lambda y: round(y, 1) * y)(x)[0], calls, tier)
+
+
+def test_a_rounded_number_of_python_is_exported():
+    for f in (lambda x: round(x, 1) * x, lambda x: round(x, 1) * x * np.ones(3)):
+        jitted = answers(f, [(1.25,), (1.25,)], same=False)
+        names = {}
+        exec(jitted.to_python("exported"), names)
+        for x in (0.35, 2.675, -0.04):
+            np.testing.assert_array_equal(names["exported"](x), f(x))

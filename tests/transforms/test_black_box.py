@@ -1,6 +1,7 @@
 """Functions that cannot be looked into: derivatives by differences, their cost and error."""
 
 import ctypes.util
+import functools
 import math
 import subprocess
 import sys
@@ -179,3 +180,51 @@ def test_black_boxes_make_plain_arrays_in_functions_that_put_nodes_into_arrays()
     f = lambda x: np.sum(np.array([x, 2 * x])) * np.sum(box(x))
     expected = 3 * (np.sin(0.7) + 0.49) + 2.1 * (np.cos(0.7) + 1.4)
     assert ad.grad(f)(0.7) == pytest.approx(expected, rel=1e-9)
+
+
+def change_argument(x):
+    x *= x
+    x[0] += 2 * x[1]
+    return x * 1.0
+
+
+MEMORY = np.empty(2, complex)
+
+
+def use_memory_again(x):
+    memory = MEMORY if np.iscomplexobj(x) else MEMORY.real
+    memory[:] = x[0] ** 2 + 2 * x[1] ** 2, x[1] ** 2
+    return memory
+
+
+@pytest.mark.parametrize("f", [change_argument, use_memory_again])
+@pytest.mark.parametrize("method", ["differences", "complex"])
+def test_a_black_box_may_write_to_its_arguments_and_use_its_memory_again(f, method):
+    x = np.array([0.5, 1.5])
+    exact = [[1.0, 6.0], [0.0, 3.0]]
+    box = ad.black_box(f, method=method)
+    for found in (
+        ad.jacobian(box)(x),
+        ad.jacfwd(box)(x),
+        ad.jacobian(f, mode=method)(x),
+        ad.vmap(ad.jacobian(box))(x[None])[0],
+    ):
+        np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-9)
+    slope = ad.grad(lambda x: np.sum(box(x) * x[0]))(x)  # of x₀ (x₀² + 3 x₁²)
+    np.testing.assert_allclose(slope, [7.5, 4.5], rtol=1e-9)
+    first, second = box(x), box(2 * x)
+    np.testing.assert_array_equal(second, 4 * first)
+    np.testing.assert_array_equal(x, [0.5, 1.5])
+
+
+def test_many_points_in_the_same_memory():
+    memory = np.empty((8, 2))
+
+    @functools.partial(ad.black_box, batched=True)
+    def box(x):
+        np.multiply(x, x, out=memory[: len(x)])
+        x[...] = 0.0
+        return memory[: len(x)]
+
+    x = np.array([0.5, 1.5])
+    np.testing.assert_allclose(ad.jacobian(box)(x), np.diag(2 * x), rtol=1e-9, atol=1e-9)

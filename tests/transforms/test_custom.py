@@ -173,6 +173,39 @@ def test_a_primitive_may_use_its_memory_again(size):
     np.testing.assert_allclose(slope, np.cos(x) * np.sin(2 * x) + 2 * np.sin(x) * np.cos(2 * x))
 
 
+@pytest.mark.parametrize("size", [3, LARGE])
+@pytest.mark.parametrize("linear", [False, True])
+def test_a_primitive_and_its_rule_may_write_to_their_arguments(size, linear):
+    def slope(v, x):
+        v += 1.0
+        x *= 2.0
+        return x
+
+    def rule(v, x):
+        factor = slope(v, x)
+
+        def multiply(derivative):
+            product = derivative * factor
+            derivative[...] = 0.0
+            return product
+
+        return ad.Linear(multiply, multiply) if linear else factor
+
+    @ad.primitive(rule, points=[np.ones(2)])
+    def square(x):
+        x *= x
+        return x
+
+    x = np.linspace(0.5, 1.5, size)
+    np.testing.assert_array_equal(square(x), x * x)
+    f = lambda x: np.sum(square(x) * x + square(2 * x))
+    np.testing.assert_allclose(ad.grad(f)(x), 3 * x * x + 8 * x, rtol=1e-14)
+    np.testing.assert_allclose(ad.jvp(f, (x,), (x,))[1], np.sum(3 * x**3 + 8 * x * x))
+    product = ad.hvp(f, (x,), (np.ones(size),))
+    np.testing.assert_allclose(product, 6 * x + 8, rtol=1e-14)
+    np.testing.assert_array_equal(x, np.linspace(0.5, 1.5, size))
+
+
 @pytest.mark.parametrize("factor", [-3, -1, 0, 1, 2])
 def test_a_rule_that_is_a_whole_number(factor):
     f = ad.primitive(factor)(lambda x: factor * x)

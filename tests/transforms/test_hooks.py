@@ -53,6 +53,17 @@ def test_a_hook_changes_the_adjoint():
     assert ad.grad(lambda p: twice(p)["a"] * twice(p)["b"][0])(tree) == {"a": 4.0, "b": (2.0,)}
 
 
+def test_what_a_hook_writes_to_an_adjoint_changes_nothing():
+    def note(bar):
+        bar[0] = 99.0
+        seen.append(bar)
+
+    seen = []
+    f = lambda x: np.sum(x**2 + ad.on_adjoint(x, note) * x)
+    np.testing.assert_array_equal(ad.grad(f)(np.array([1.0, 2.0])), [4.0, 8.0])
+    np.testing.assert_array_equal(seen, [[99.0, 2.0]])
+
+
 def test_values_and_forward_mode_know_no_hook():
     refuse = lambda bar: pytest.fail("a hook was called")
     assert ad.on_adjoint(2.0, refuse) == 2.0

@@ -282,6 +282,147 @@ def test_cond_of_a_batch_selects_for_each_example():
     np.testing.assert_allclose(ad.vmap(ad.jacfwd(f))(x), expected, rtol=1e-15)
 
 
+def write_below(v):
+    v[0] = 3.0 * v[1]
+    return v
+
+
+def write_above(v):
+    v[1:] = v[0] ** 2
+    return v
+
+
+WRITTEN_ROWS = np.array([[1.0, 2.0, 0.5], [0.5, 0.25, 3.0], [2.0, 0.5, 1.0]])
+
+
+def choose_writer(x):
+    v = np.sin(x)
+    return v * ad.cond(x[0] > 0.75, write_below, write_above, v)
+
+
+def double_until_far(x):
+    def step(v):
+        v *= 2.0
+        v[0] += x[1]
+        return v
+
+    v = np.exp(x)
+    return v * ad.while_loop(lambda v: np.sum(v) < 50, step, v)
+
+
+@pytest.mark.parametrize("f", [choose_writer, double_until_far])
+@pytest.mark.parametrize("jit", [False, True])
+def test_what_one_example_writes_is_not_seen_by_the_others(f, jit):
+    """A batch runs both functions of a cond, and further steps of a loop than an example takes."""
+
+    def expected(x):
+        v = np.sin(x) if f is choose_writer else np.exp(x)
+        w = v.copy()
+        if f is choose_writer:
+            return v * (write_below(w) if x[0] > 0.75 else write_above(w))
+        while np.sum(w) < 50:
+            w = w * 2.0
+            w[0] += x[1]
+        return v * w
+
+    for transform in (lambda f: f, ad.jacrev, ad.jacfwd):
+        rows = ad.vmap(transform(f))
+        rows = ad.jit(rows) if jit else rows
+        answers = np.array([transform(expected)(row) for row in WRITTEN_ROWS])
+        for _ in range(2):
+            np.testing.assert_allclose(rows(WRITTEN_ROWS), answers, rtol=1e-13)
+        alone = [transform(f)(row) for row in WRITTEN_ROWS]
+        np.testing.assert_allclose(alone, answers, rtol=1e-13)
+
+
+class Holder:
+    def __init__(self, x):
+        self.v = x * 1.0
+
+    def write(self):
+        self.v[0] = 2.0
+        return self.v[1]
+
+
+def write_by_closure(x, write):
+    v = x * 1.0
+    view = v[:1]
+
+    def change():
+        write(v, view)
+        return x[1]
+
+    return v * ad.cond(x[0] > 0.75, change, lambda: x[0])
+
+
+def write_by_method(x):
+    held = Holder(x)
+    return held.v * ad.cond(x[0] > 0.75, held.write, lambda: x[0])
+
+
+def write_in_steps(x):
+    v = x * 1.0
+
+    def step(s):
+        v[0] += s
+        return 2 * s
+
+    return v * ad.while_loop(lambda s: s < 20, step, x[0])
+
+
+def write_to_constants(x):
+    v = np.zeros(3)
+
+    def change():
+        v[0] = 1.0
+        return x[1]
+
+    return v * ad.cond(x[0] > 0.75, change, lambda: x[0])
+
+
+WRITES_OUTSIDE = {
+    "an element": lambda x: write_by_closure(x, lambda v, view: v.__setitem__(0, 2.0)),
+    "a view": lambda x: write_by_closure(x, lambda v, view: view.fill(2.0)),
+    "all": lambda x: write_by_closure(x, lambda v, view: v.__imul__(2.0)),
+    "an attribute": write_by_method,
+    "steps": write_in_steps,
+    "constants": write_to_constants,
+}
+
+
+@pytest.mark.parametrize("name", WRITES_OUTSIDE)
+def test_examples_do_not_write_to_arrays_of_outside(name):
+    f = WRITES_OUTSIDE[name]
+    for rows in (ad.vmap(f), ad.vmap(ad.jacrev(f)), ad.jit(ad.vmap(f))):
+        with pytest.raises(ad.errors.TraceError, match="writes to an array of outside"):
+            rows(WRITTEN_ROWS)
+    for transform in (lambda f: f, ad.jacrev):
+        alone = [transform(f)(row) for row in WRITTEN_ROWS]
+        parted = ad.vmap(transform(f), branches="both")(WRITTEN_ROWS)
+        np.testing.assert_allclose(parted, alone, rtol=1e-14)
+
+
+def test_examples_may_read_arrays_of_outside():
+    def f(x):
+        v, weights = x * 1.0, np.arange(3.0)
+        v[0] = x[1]
+
+        def one(t):
+            t[0] = np.sum(v * weights)
+            return t
+
+        return ad.cond(x[0] > 0.75, one, lambda t: t * v[1:2] + weights, v) * v
+
+    answers = [f(row) for row in WRITTEN_ROWS]
+    np.testing.assert_allclose(ad.vmap(f)(WRITTEN_ROWS), answers, rtol=1e-15)
+
+
+def test_what_a_function_of_cond_writes_shows_in_what_it_returns():
+    v = np.array([1.0, 2.0])
+    np.testing.assert_array_equal(ad.cond(True, write_below, write_above, v), [6.0, 2.0])
+    np.testing.assert_array_equal(v, [1.0, 2.0])
+
+
 def write_state(i, state):
     a, v = state
     v[0] = v[0] * v[1] * a

@@ -312,3 +312,5 @@ def test_pythons_round_of_a_batch(digits):
     np.testing.assert_allclose(ad.vmap(f)(x), [f(each) for each in x.tolist()], rtol=1e-14)
     slopes = [round(each, *digits) for each in x.tolist()]
     np.testing.assert_allclose(ad.vmap(ad.grad(f))(x), slopes, rtol=1e-14)
+    halves = np.array([0.35, 2.675, -0.15])  # where Python's floats and NumPy's differ
+    np.testing.assert_array_equal(ad.vmap(f)(halves), [f(each) for each in halves])

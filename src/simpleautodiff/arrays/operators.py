@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, to_plain
+from simpleautodiff.core.level import Traced, to_concrete, to_plain
 from simpleautodiff.errors import LostDerivativeError, cite_line
 from simpleautodiff.rules.decisions import note_answer
 from simpleautodiff.rules.row import UFUNCS
@@ -92,6 +92,15 @@ def _make_predicate(ufunc: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda x: note_answer(ufunc(to_plain(x)), ufunc, x)
 
 
+def _round(x: Any, digits: int | None) -> Any:
+    """Round as the number itself does: 0.35 to one decimal is 0.3 for Python, 0.4 for NumPy."""
+    if isinstance(to_concrete(x), np.ndarray) or (
+        digits and isinstance(to_concrete(x), np.generic)
+    ):
+        return np.round(x, digits or 0)
+    return piecewise.round_(x, digits)
+
+
 OPERATORS: dict[str, Callable[..., Any]] = {
     **{f"__{name}__": wrapping for name, wrapping in (BINARY | UNARY).items()},
     **{f"__r{name}__": _reflect(wrapping) for name, wrapping in BINARY.items()},
@@ -101,7 +110,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     },
     "__divmod__": lambda x, y: (x // y, x % y),
     "__rdivmod__": lambda x, y: (y // x, y % x),
-    "__round__": lambda x, ndigits=None: piecewise.round_(x, ndigits),
+    "__round__": lambda x, ndigits=None: _round(x, ndigits),
 }
 UFUNCS.update({ufunc: OPERATORS[f"__{name}__"] for name, ufunc in COMPARISONS.items()})
 UFUNCS.update({question: _make_predicate(question) for question in PREDICATES})

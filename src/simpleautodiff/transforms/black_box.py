@@ -131,7 +131,9 @@ class BlackBox:
     def _run_each(self, given: list[Any], strictly: bool) -> list[Any]:
         self._count(len(given), len(given))
         run = _run if strictly else _run_or_none
-        return [run(self.f, *arguments) for arguments in given]
+        # it may write to its arguments, and use the memory of its results again
+        copies = [map_leaves(_copy_array, arguments) for arguments in given]
+        return [map_leaves(_copy_array, run(self.f, *arguments)) for arguments in copies]
 
     def _run_together(self, given: list[Any], _strictly: bool) -> list[Any]:
         """Stack the arguments of all points, call once, and split the results."""

@@ -18,6 +18,7 @@ from simpleautodiff.core.level import take_current, to_plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.arguments import check_function
+from simpleautodiff.transforms.for_some_examples import call_for_some, copy_array
 from simpleautodiff.transforms.snapshots import SteppedLoop
 from simpleautodiff.values.functions import shape
 from simpleautodiff.values.pytree import flatten, map_leaves, matching_leaves
@@ -141,7 +142,8 @@ def while_loop(cond_fun: F, body_fun: F, init_val: Any, *, checkpoint: int | Non
         return _holds_for_some(going) if differs else going
 
     def step(k: int, state: Any, x: None) -> tuple[Any, None]:
-        made = _check_carry(body_fun(state), init_val, "the value of a while_loop")
+        made = call_for_some(body_fun, state) if differs else body_fun(state)
+        made = _check_carry(made, init_val, "the value of a while_loop")
         return (_choose(cond_fun(state), made, state) if differs else made), None
 
     return SteppedLoop(step, None, holds, checkpoint).run(init_val, None)[0]
@@ -151,6 +153,7 @@ def cond(pred: Any, true_fun: F, false_fun: F, *operands: Any) -> Any:
     """Compute ``true_fun(*operands)`` if `pred` holds, and ``false_fun(*operands)`` if not.
 
     Under `vmap`, where that may differ between examples, both are computed, and one is selected.
+    What the functions write to the operands shows in what they return, and nowhere else.
 
     Examples
     --------
@@ -164,8 +167,9 @@ def cond(pred: Any, true_fun: F, false_fun: F, *operands: Any) -> Any:
     level = getattr(to_plain(pred), "level", None)
     selects = getattr(level, "selects", False)  # in a recorded loop
     if selects or _differs_between_examples(pred):
-        return _choose(pred, true_fun(*operands), false_fun(*operands))
-    return true_fun(*operands) if pred else false_fun(*operands)
+        chosen = call_for_some(true_fun, *operands), call_for_some(false_fun, *operands)
+        return _choose(pred, *chosen)
+    return (true_fun if pred else false_fun)(*map_leaves(copy_array, operands))
 
 
 def _differs_between_examples(pred: Any) -> bool:

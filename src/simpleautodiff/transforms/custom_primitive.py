@@ -17,6 +17,7 @@ from simpleautodiff.errors import AutodiffError, LostDerivativeError, RuleError,
 from simpleautodiff.rules.row import wrap_documented
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.finite_difference import estimate_derivative
+from simpleautodiff.transforms.for_some_examples import copy_array
 from simpleautodiff.transforms.grad import grad, jvp
 from simpleautodiff.transforms.structured_primitive import refuse_structures, take_structures
 from simpleautodiff.values.functions import ByType, check_value
@@ -115,9 +116,9 @@ def primitive(
         own_name = name or name_of(function)
         _check_arity(function, own_name, len(partials))
         arguments = ", ".join(f"{{{i}}}" for i in range(len(partials)))
-        fresh = _copy_results(function)
+        fresh = _copy_arrays(function)
         compute = refuse_structures(fresh)
-        rules = [_copy_results(rule) if callable(rule) else rule for rule in partials]
+        rules = [_copy_arrays(rule) if callable(rule) else rule for rule in partials]
         row = Primitive(
             own_name,
             tuple([ZERO if rule is None else _as_rule(rule) for rule in rules]),
@@ -140,14 +141,14 @@ def primitive(
     return declare
 
 
-def _copy_results(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function return copies of its arrays, as it may overwrite them at the next call."""
+def _copy_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function take and return copies of arrays: it may write to either, then or later."""
 
     @wraps(function)
     def compute(*args: Any) -> Any:
-        value = function(*args)
+        value = function(*map_leaves(copy_array, args))
         if type(value) is Linear:
-            return Linear(_copy_results(value.push), _copy_results(value.pull), value.moves)
+            return Linear(_copy_arrays(value.push), _copy_arrays(value.pull), value.moves)
         return map_leaves(lambda x: x.copy() if isinstance(x, np.ndarray) else x, value)
 
     return compute

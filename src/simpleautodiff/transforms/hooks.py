@@ -9,6 +9,7 @@ from simpleautodiff.core.level import apply
 from simpleautodiff.core.linear import Linear
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.transforms.arguments import check_function
+from simpleautodiff.transforms.for_some_examples import copy_array
 from simpleautodiff.values.pytree import map_leaves
 
 
@@ -37,7 +38,7 @@ def on_adjoint(x: Any, hook: Callable[[Any], Any]) -> Any:
     check_function(hook)
 
     def pull(bar: Any) -> Any:
-        changed = hook(bar)
+        changed = hook(copy_array(bar))
         return bar if changed is None else changed
 
     row = Primitive(

@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.writes.versions import Writable
-from simpleautodiff.arrays.writes.views import twin
-from simpleautodiff.core.level import Traced, Written, take_current
+from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.core.linear import ZERO, Linear, plus
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import Selection, check_function
 from simpleautodiff.transforms.checkpoint import as_one_node
 from simpleautodiff.transforms.derivative_rows import join_rows, stack_rows, take_row
+from simpleautodiff.transforms.for_some_examples import copy_array
 from simpleautodiff.transforms.grad import push_inside
 from simpleautodiff.transforms.recorded_call import RecordedCall
 from simpleautodiff.values.pytree import flatten, map_leaves
@@ -198,10 +198,10 @@ class SteppedLoop:
 
     def _run(self, state: Any, xs: Any, *args: Any) -> tuple[int, Any, Any]:
         """Take all steps; return how many, the last state and the y's."""
-        k, ys, state = 0, [], map_leaves(_copy, state)  # a step may write to it
+        k, ys, state = 0, [], map_leaves(copy_array, state)  # a step may write to it
         while k < self.count if self.count is not None else self.goes_on and self.goes_on(state):
             state, y = self._advance(k, state, xs, args)
-            ys.append(map_leaves(_copy, y))  # the next step may write to it
+            ys.append(map_leaves(copy_array, y))  # the next step may write to it
             k += 1
         places = self.places
         return k, state, _stack(ys if places is None or places.step > 0 else ys[::-1])
@@ -211,7 +211,7 @@ class SteppedLoop:
 
     def _take(self, k: int, xs: Any) -> Any:
         place = k if self.places is None else self.places[k]
-        return map_leaves(lambda leaf: _copy(leaf[place]), xs)
+        return map_leaves(lambda leaf: copy_array(leaf[place]), xs)
 
     def _sweep_back(
         self, plan: tuple[Action, ...], seeds: list[Any], state: Any, xs: Any, *args: Any
@@ -249,12 +249,6 @@ class SteppedLoop:
         return bar, rebuild_xs(iter(joined)), *rebuild(iter(total))
 
 
-def _copy(x: Any) -> Any:
-    """Return a copy of an array, or of a node of one, that has nothing to do with its original."""
-    can_be_written = isinstance(x, np.ndarray) or issubclass(type(x), Written)
-    return x.copy() if can_be_written and x.ndim else twin(x)
-
-
 def _take_node(x: Any) -> Any:
     """Return the node of an array that was written to; one without a node can still be written."""
     current = take_current(x)
@@ -268,7 +262,7 @@ def _make_writable(state: Any, *others: Any) -> Any:
     def copy(leaf: Any) -> Any:
         if has_nodes and isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc":
             return Writable(leaf.copy())
-        return _copy(leaf)
+        return copy_array(leaf)
 
     return map_leaves(copy, state)
 

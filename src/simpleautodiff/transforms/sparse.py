@@ -189,10 +189,10 @@ def _find_map(derivative: Linear, before: Any, after: Any, like: Any) -> Any:
     m, n = math.prod(after), math.prod(before)
     dtype = np.result_type(like)
     if derivative.moves:
-        ones = np.ravel(filled(derivative.push(np.ones(before, dtype))))
-        if np.all(ones <= 1):  # each element of the result is an element of the argument
-            places = np.arange(1.0, n + 1).reshape(before)
-            found = np.ravel(filled(derivative.push(places))).astype(int)
+        places = np.arange(1.0, n + 1).reshape(before)
+        found, squares = [np.ravel(filled(derivative.push(x))) for x in (places, places**2)]
+        if np.all(found**2 == squares):  # each element of the result is an element of the argument
+            found = found.astype(int)
             rows = np.flatnonzero(found)
             ones = np.ones(len(rows), bool)
             return sparse.csr_array((ones, (rows, found[rows] - 1)), (m, n))

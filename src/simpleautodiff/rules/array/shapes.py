@@ -277,7 +277,8 @@ def _extreme_row(name: str, value: Callable[..., Any], word: str) -> Wrapping:
         chosen, count = _find_extremes(x, v, axis, keepdims)
         return Linear(
             lambda dot: sum_over(where(chosen, dot, 0), axis, keepdims) / count,
-            lambda bar: masked(_spread(bar / count, x, axis, keepdims) * chosen, chosen),
+            lambda bar: masked(where(chosen, _spread(bar / count, x, axis, keepdims), 0), chosen),
+            moves=True,
         )
 
     def has_ties(x: Any, axis: Any, keepdims: bool) -> Any:

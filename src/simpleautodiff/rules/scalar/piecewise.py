@@ -268,10 +268,12 @@ def _is_half_way(x: Any, digits: int | None) -> Any:
 
 
 def _round(x: Any, digits: int | None) -> Any:
-    """Round a number, or the examples of a batch, for which Python has no function."""
+    """Round a number as Python does, also NumPy's, by which a compiled function stands for it."""
     if isinstance(x, np.ndarray):
-        return np.round(x, digits or 0)
-    return round(x) if digits is None else round(x, digits)
+        return np.reshape([round(number, digits or 0) for number in x.ravel().tolist()], x.shape)
+    if digits is None:
+        return round(x)
+    return round(x.item() if isinstance(x, np.generic) else x, digits)
 
 
 round_ = row(

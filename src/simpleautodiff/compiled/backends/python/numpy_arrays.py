@@ -54,6 +54,7 @@ _FACTORS = {  # rows that have another name in NumPy
     "det_sign": "np.linalg.slogdet({0})[0]",
     "is_singular": "np.linalg.matrix_rank({0}) < {0}.shape[-1]",
     "relu": "np.maximum({0}, 0)",
+    "round": "round(float({0}), {1})",  # of Python's numbers: NumPy rounds otherwise
     "sinc": "np.sinc({0})",
     "pinv": "np.linalg.pinv({0}, {1})",
 }
