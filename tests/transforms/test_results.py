@@ -79,6 +79,14 @@ def test_gradients_share_no_memory_with_each_other(size):
     np.testing.assert_allclose(d, np.cos(x))
 
 
+@pytest.mark.parametrize("f", [lambda y: np.arange(3) * y, lambda y: np.array([0, y, 2 * y])])
+def test_fractions_of_seeds_and_tangents_of_integers_stay(f):
+    value, pull = ad.vjp(f, 2)
+    assert value.dtype == np.arange(3).dtype
+    assert pull(np.array([0.5, 0.25, 0.75]))[0] == 0.25 + 2 * 0.75
+    np.testing.assert_array_equal(ad.jvp(f, (2,), (0.25,))[1], [0, 0.25, 0.5])
+
+
 class Quantity:
     """A number with a unit, as other libraries have them: in a slot, inside of another object."""
 

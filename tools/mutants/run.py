@@ -25,7 +25,7 @@ PACKAGES = {  # package -> the share of mutants that is to be noticed
 }
 FORMULAS = ("rules", "compiled", "arrays")  # packages whose constants are parts of formulas
 QUICK = 4.0  # seconds of tests, as they were measured, in a first round
-FEW = 5  # tests that run a line; with so few those of its whole package are tried
+FEW = 20  # tests that run a line; with so few those of its whole package are tried
 EXPLAINED = Path(__file__).with_name("equivalent.toml")
 
 

@@ -200,7 +200,8 @@ ARRAY_METHODS |= {
     "as_integer_ratio": _refuse_method(
         "as_integer_ratio()",
         "for statistics.mean(x) write np.mean(x), for its stdev and variance np.std and np.var "
-        "with ddof=1; x.value.as_integer_ratio() is that of the plain number",
+        "with ddof=1, and for fractions.Fraction(x), which is a plain number, "
+        "fractions.Fraction(x.value); x.value.as_integer_ratio() is that of the plain number",
     ),
     "is_integer": lambda self: bool(self == np.floor(self)),
     "hex": _refuse_method("hex()", "use x.value.hex()"),

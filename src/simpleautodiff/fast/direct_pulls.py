@@ -276,6 +276,8 @@ def _pull_extreme(sweep: AdjointSums, args: tuple[Any, ...], adjoint: Any, beats
     x, y = [arg.value if type(arg) is TapeNode else arg for arg in args]
     if type(adjoint) is not np.ndarray or type(x) not in REAL_TYPES or type(y) not in REAL_TYPES:
         return False
+    if any([type(number) is np.ndarray and number.dtype.kind == "c" for number in (x, y)]):
+        return False  # which the rule refuses
     first, second = beats(x, y), beats(y, x)
     return bool((first | second).all()) and _give(
         sweep, adjoint, ((args[0], first), (args[1], second))
