@@ -78,6 +78,12 @@ def test_a_notebook_names_the_arguments_that_were_given():
         ("def f(x):\n    return undefined(x)", "x=1", "playground.py:2: return undefined(x)"),
         ("def f(x):\n    return np.sin(x)", "x=1", "write above it: import numpy as np"),
         ("def f(x):\n    return sin(x)", "x=1", "write above it: from simpleautodiff import sin"),
+        ("import no_such_package", "", "there is no function"),
+        (
+            "import none_such\ndef f(x):\n    return x",
+            "x=1",
+            "this page has NumPy and simpleautodiff",
+        ),
         ("def f(x):\n    return float(x)", "x=1", "would drop its derivative"),
         ("def f(x):\n    return x", "x=word", "which is not a number"),
     ],

@@ -209,10 +209,13 @@ def test_an_error_is_shown_with_its_line(tab):
 
 
 def test_a_loop_without_end_is_stopped_and_python_started_again(tab):
+    ask(tab, "sin(x", "x=1")
+    assert "never closed" in tab.inner_text("#error")
     tab.fill("#text", "def f(x):\n    while True:\n        pass\n    return x")
     tab.fill("#at", "x=1")
     tab.click("#explore")
     tab.wait_for_timeout(500)
+    assert tab.is_hidden("#error")  # that of the text before
     tab.click("#stop")
     done(tab)
     assert tab.inner_text("#error") == "It was stopped."

@@ -8,6 +8,7 @@ import tomllib
 
 import pytest
 
+import pictures
 import render
 import simpleautodiff as ad
 from cells import Page, find_cells, find_pages
@@ -23,6 +24,14 @@ PAGES = [ROOT / "README.md", *find_pages(DOCS)]
 
 def read(page):
     return (DOCS / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["adjoints.svg", "loop.svg", "sparsity.svg"])
+def test_the_figures_of_the_pages_are_what_the_library_draws(name):
+    written = (DOCS / "figures" / name).read_text(encoding="utf-8")
+    drawn = pictures.draw_figures()[name]
+    place = r"pictures\.py:\d+"  # of a source line, which moves
+    assert re.sub(place, "", written) == re.sub(place, "", drawn)
 
 
 @pytest.mark.slow

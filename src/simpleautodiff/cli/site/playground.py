@@ -30,6 +30,7 @@ from simpleautodiff.program.formula_hints import IN_FILE
 MAX_PRINTED = 4_000
 _FILE = Path(tempfile.gettempdir(), "playground.py")
 IMPORTS = {"np": "import numpy as np", "ad": "import simpleautodiff as ad", "math": "import math"}
+PACKAGES = "this page has NumPy and simpleautodiff; other packages need Python on your computer"
 UNREAD = "this link brings Python code: read it, then press Explore"
 _IS_PYTHON = re.compile(r"^(def|import|from|class|async)\b|^@", re.MULTILINE)
 _NEXT_VALUE = re.compile(r"[\s,;]+(?=[^\W\d]\w*\s*=(?!=))")
@@ -65,8 +66,10 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe_error(error: Exception) -> str:
-    """Describe an error; for a name that could have been imported, with the line that does it."""
+    """Describe an error, with the line to write above it or what can be imported here."""
     text = describe_error(error).replace(str(_FILE), _FILE.name).replace(IN_FILE, "Python")
+    if isinstance(error, ModuleNotFoundError):
+        return f"{text}\n{PACKAGES}"
     name = (error.name if isinstance(error, NameError) else "") or ""
     line = f"from simpleautodiff import {name}" if name in ad.__all__ else IMPORTS.get(name, "")
     return f"{text}\nwrite above it: {line}" if line else text

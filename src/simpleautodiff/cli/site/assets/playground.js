@@ -37,6 +37,7 @@ function loading(share) {
 // Ask Python. It answers one question at a time; of those that wait, the latest is kept.
 function ask(request) {
   if (location.protocol === "file:") return Promise.resolve({ error: SERVE });
+  tell({}); // what was wrong with the last text is not wrong with this one
   at("stop").hidden = false;
   return new Promise((resolve) => {
     waiting?.resolve({ stopped: true });

@@ -1,6 +1,6 @@
-"""Take the pictures of the documents anew: the explorer's page and the playground, in Chromium.
+"""Make the pictures of the documents anew: figures, and pages and the playground in Chromium.
 
-Run it from a checkout with the test dependencies, Chromium and npm: `python tools/pictures.py`.
+Run it in a checkout, with the test dependencies, Chromium and npm: `python tools/book/pictures.py`.
 """
 
 import functools
@@ -11,12 +11,12 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlencode
 
-from playwright.sync_api import sync_playwright
+import numpy as np
 
 import simpleautodiff as ad
 from simpleautodiff.cli.site.build import write_site
 
-FIGURES = Path(__file__).parents[1] / "docs" / "figures"
+FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 NEWTON = """\
 def root(a):
     x = a
@@ -28,8 +28,28 @@ def root(a):
 
 def f(x1, x2):
     """Compute the example of the paper."""
-    product = x1 * x2
-    return ad.log(x1) + product - ad.sin(x2)
+    growth = ad.log(x1) + x1 * x2
+    return growth - ad.sin(x2)
+
+
+def descend(x, rate):
+    """Go down a slope in many steps."""
+    total = 0.0
+    for _ in range(1000):
+        slope = ad.cos(x) * x
+        total = total + slope * slope
+        x = x - rate * slope
+    return total / 1000 + x
+
+
+def draw_figures():
+    """Return the figures by the names of their files."""
+    band = ad.sparsity(lambda x: x[1:] * x[:-1])(np.ones(6))
+    return {
+        "adjoints.svg": ad.figure(ad.trace(f, 2, 5), "adjoints").svg(),
+        "loop.svg": ad.figure(ad.trace(descend, 1.0, 0.01)).svg(),
+        "sparsity.svg": ad.figure(band).svg(),
+    }
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -40,7 +60,11 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 def main():
-    """Write both pictures."""
+    """Write all pictures."""
+    from playwright.sync_api import sync_playwright  # which the figures do not need
+
+    for name, svg in draw_figures().items():
+        (FIGURES / name).write_text(svg, encoding="utf-8")
     with sync_playwright() as play, tempfile.TemporaryDirectory() as folder:
         browser = play.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
