@@ -45,6 +45,16 @@ def test_fractions_are_exact():
     assert not sheet.check({"adjoints x": "0.2469"})[0].right
 
 
+@pytest.mark.parametrize("formula", ["max(x, y) * x", "floor(x) * y", "min(y, x) - y"])
+def test_an_argument_that_does_not_count_has_the_partial_0(formula):
+    sheet = learn.exercise(formula, 2, 5, about=["partials"], blanks=1)
+    right = {cell.key: cell.right for cell in sheet.cells}
+    assert 0 in right.values()
+    assert all(isinstance(number, (int, float)) for number in right.values())
+    assert all(mark.right for mark in sheet.check(right))
+    assert r"\boldsymbol{0}" in sheet.to("latex", answers=True)
+
+
 def test_right_answers_are_right_in_every_cell():
     sheet = paper()
     marks = sheet.check({cell.key: str(cell.right) for cell in sheet.cells})

@@ -24,10 +24,17 @@ OUTSIDE = {  # what stands outside of docs, and its page of the book
     "../benchmarks/README.md": "benchmarks.md",
     "../CHANGELOG.md": "changes.md",
 }
+PRIME = r'<mo lspace="0" rspace="0">\2</mo>'
 SPACING = (  # of MathML, as TeX would set it: what stands there, and what is better
     (r"<mo>(&#x02202;|&#x0221E;)</mo>", r"<mi>\1</mi>"),  # ∂ and ∞ are no operators
     (r"<mo>&#x0002F;</mo>", r'<mo lspace="0" rspace="0">/</mo>'),
     (r"(&#x00028;</mo>)<mo>(&#x02212;)</mo>", r'\1<mo form="prefix">\2</mo>'),
+    # a prime is raised by its font, and would be too high and too small as a superscript
+    (r"<msup>((?:(?!<msup>).)*?)<mi>(&#x0203[234];)</mi></msup>", rf"<mrow>\1{PRIME}</mrow>"),
+    (
+        r"<msubsup>((?:(?!<msubsup>).)*?)<mi>(&#x0203[234];)</mi></msubsup>",
+        rf"<mrow><msub>\1</msub>{PRIME}</mrow>",
+    ),
     (r"(<mi>[a-z]{3,}</mi>)(?!<mo)", r'\1<mspace width="0.17em"/>'),
 )
 

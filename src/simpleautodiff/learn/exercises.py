@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.trace import Trace, trace, trace_formula
 from simpleautodiff.errors import ArgumentError, AutodiffError, FormulaError
@@ -320,7 +321,8 @@ def _partials(program: Program) -> Iterator[tuple[str, int, str, Any]]:
             parent = node.args[k]
             assert isinstance(parent, Node)
             name = program.names[parent]
-            yield program.names[node], seen.count(name), name, number
+            slope = 0 if number is ZERO else number  # of max in its smaller argument, say
+            yield program.names[node], seen.count(name), name, slope
             seen.append(name)
 
 
