@@ -15,7 +15,9 @@ from simpleautodiff.arrays.batch.batch_level import Batch
 from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbol_level import OnLong, SymbolLevel
 from simpleautodiff.compiled.recording.symbols import Symbol, not_recorded
+from simpleautodiff.compiled.recording.trace_program import argument_key
 from simpleautodiff.core.level import Traced, take_current
+from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import TABLE
@@ -78,10 +80,15 @@ class BodyLevel(SymbolLevel):
         return made
 
     def capture(self, x: Any) -> Symbol:
-        """Return the symbol of a value of a lower level: a further argument."""
-        if id(x) not in self.captured:
-            self.captured[id(x)] = x, self.input(find_example(x))
-        return self.captured[id(x)][1]
+        """Return the symbol of a value of a lower level: a further argument.
+
+        Values that are computed alike, such as x[1:] and x[1:], are one argument, with one
+        derivative.
+        """
+        key = _describe(x)
+        if key not in self.captured:
+            self.captured[key] = x, self.input(find_example(x))
+        return self.captured[key][1]
 
     def own(self, x: Any) -> Symbol:
         """Return a result as a symbol of this level."""
@@ -99,6 +106,26 @@ class BodyLevel(SymbolLevel):
 
     def _own(self, symbol: Any) -> Symbol:
         return symbol if symbol.level is self else self.capture(symbol)
+
+
+def _describe(x: Any, deep: int = 3) -> Any:
+    """Return a key that values have in common if the same rows give both of the same arguments.
+
+    Only the last rows that computed a value are compared.
+    """
+    made: Any = None
+    if isinstance(x, Node):
+        made = x.primitive, x.args
+    elif isinstance(x, Symbol):
+        made = x.level.lines[x.place][:2]
+    elif not isinstance(x, Traced):
+        return argument_key(x)
+    if not deep or made is None or not isinstance(made[0], Primitive):
+        return id(x)
+    name = made[0].name
+    if TABLE.get(name) is not made[0]:
+        return id(x)
+    return id(x.level), name, tuple([_describe(arg, deep - 1) for arg in made[1]])
 
 
 def find_example(x: Any) -> Any:
