@@ -17,8 +17,8 @@ from simpleautodiff.compiled.array.boxes import Box
 from simpleautodiff.compiled.array.classify import ELEMENTWISE, GATHER, LAYERS, REDUCE
 from simpleautodiff.compiled.array.gather import Distances
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
-from simpleautodiff.compiled.array.schedule import LoopSchedule, squeeze
-from simpleautodiff.compiled.array.view_accesses import Shape, View, steps, whole
+from simpleautodiff.compiled.array.schedule import LoopSchedule
+from simpleautodiff.compiled.array.view_accesses import Shape, View, squeeze, steps, whole
 from simpleautodiff.compiled.recording.trace_program import Ref, places
 from simpleautodiff.compiled.scalar.lower_rows import dtype_letter, is_light, lower
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram

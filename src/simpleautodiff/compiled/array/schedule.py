@@ -50,6 +50,7 @@ from simpleautodiff.compiled.array.view_accesses import (
     layout,
     matrix_of,
     same_steps,
+    squeeze,
     steps,
     whole,
 )
@@ -398,8 +399,3 @@ class LoopSchedule:
             return arg
         fits = len(view.shape) > 2 and layout(matrix_of(view)) and apart(view) is not None
         return arg if fits else self.copy(arg)
-
-
-def squeeze(shape: Shape) -> Shape:
-    """Return a shape without axes of length 1."""
-    return tuple([n for n in shape if n != 1])
