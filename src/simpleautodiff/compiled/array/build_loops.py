@@ -20,8 +20,8 @@ from simpleautodiff.compiled.array.classify import (
 from simpleautodiff.compiled.array.fuse import Fusion
 from simpleautodiff.compiled.array.linalg.matrix_calls import LapackRoutine
 from simpleautodiff.compiled.array.loops import Loop
-from simpleautodiff.compiled.array.schedule import LoopSchedule, squeeze
-from simpleautodiff.compiled.array.view_accesses import Shape, View
+from simpleautodiff.compiled.array.schedule import LoopSchedule
+from simpleautodiff.compiled.array.view_accesses import Shape, View, squeeze
 from simpleautodiff.compiled.recording.trace_program import places
 from simpleautodiff.compiled.scalar.share_reciprocals import share_reciprocals
 

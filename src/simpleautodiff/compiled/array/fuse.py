@@ -17,8 +17,8 @@ from simpleautodiff.compiled.array.boxes import Box
 from simpleautodiff.compiled.array.classify import ELEMENTWISE, GATHER, LAYERS, REDUCE
 from simpleautodiff.compiled.array.gather import Distances
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
-from simpleautodiff.compiled.array.schedule import LoopSchedule, squeeze
-from simpleautodiff.compiled.array.view_accesses import Shape, View, steps, whole
+from simpleautodiff.compiled.array.schedule import LoopSchedule
+from simpleautodiff.compiled.array.view_accesses import Shape, View, squeeze, steps, whole
 from simpleautodiff.compiled.recording.trace_program import Ref, places
 from simpleautodiff.compiled.scalar.lower_rows import dtype_letter, is_light, lower
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
@@ -83,9 +83,18 @@ class Fusion:
             if root not in self._again:
                 self._again[root] = self._compute(root)
             return self._again[root]
-        view = self.plan.view(arg)
         dtype = self.plan.dtype_of(arg) if type(arg) is Ref else dtype_letter(arg.dtype)
-        access = self._access(view, shape, dtype or "")
+        return self._read(self.plan.view(arg), shape, dtype or "")
+
+    def _read(self, view: View, shape: Shape, dtype: str) -> int:
+        """Load elements, or those of which they are a multiple."""
+        multiple = self.plan.multiples.get(view.root)
+        if multiple:
+            number = multiple.number
+            factor = self.flat.const(number.number, dtype if number.weak else number.dtype)
+            place = self._read(view._replace(root=multiple.source), shape, dtype)
+            return lower(self.flat, TABLE["mul"], dtype, [factor, place])
+        access = self._access(view, shape, dtype)
         return self._load(self._move(access, self._box) if self._box else access)
 
     def _costs_again(self, root: int) -> float:

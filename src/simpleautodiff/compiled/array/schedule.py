@@ -41,6 +41,7 @@ from simpleautodiff.compiled.array.gather import (
 from simpleautodiff.compiled.array.known_numbers import KnownNumber, uniform_number
 from simpleautodiff.compiled.array.linalg.matrix_calls import LapackRoutine
 from simpleautodiff.compiled.array.linalg.matrix_rows import lower_to_lapack
+from simpleautodiff.compiled.array.multiples import Multiple, find_multiples
 from simpleautodiff.compiled.array.restate import restate
 from simpleautodiff.compiled.array.view_accesses import (
     Shape,
@@ -50,6 +51,7 @@ from simpleautodiff.compiled.array.view_accesses import (
     layout,
     matrix_of,
     same_steps,
+    squeeze,
     steps,
     whole,
 )
@@ -120,6 +122,7 @@ class LoopSchedule:
         self._guards_of = sorted(guards, reverse=True)
         self._guarded = 0  # the stage from which on all guards so far are known
         self.layers: dict[int, Boxes] = {}  # the pieces of joined results
+        self.multiples: dict[int, Multiple] = {}  # what is multiplied again where it is read
         self._known: dict[int, KnownNumber | None] = {}
         self._converted: dict[tuple[str, Any], Any] = {}
         self._kept: list[Any] = []  # keeps objects alive that are identified by id
@@ -128,6 +131,7 @@ class LoopSchedule:
         self.guards = [self._guard(guard) for guard in program.guards]
         self.outputs = self._own_memory(with_values(program.outputs, self._new))
         delay(self)
+        self.multiples = find_multiples(self)
 
     # Lines. ---------------------------------------------------------------------------------------
 
@@ -393,8 +397,3 @@ class LoopSchedule:
             return arg
         fits = len(view.shape) > 2 and layout(matrix_of(view)) and apart(view) is not None
         return arg if fits else self.copy(arg)
-
-
-def squeeze(shape: Shape) -> Shape:
-    """Return a shape without axes of length 1."""
-    return tuple([n for n in shape if n != 1])

@@ -8,7 +8,6 @@ taken out of it, unless every bit counts: it may change the last bits.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
     Ref,
+    argument_key,
     places,
     with_values,
 )
@@ -28,8 +28,6 @@ from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 
 _LARGE = float(np.finfo(np.float32).max)
-_PLAIN = {Ref, int, bool, str, type(None)}  # kinds of arguments that are compared as they are
-_KEYED = 2**14  # elements of arrays that are compared by their numbers
 
 
 def compute(line: Line, values: Any) -> Any:
@@ -310,24 +308,6 @@ def _is_all(arg: Any, number: float) -> bool:
     return (
         isinstance(arg, (np.ndarray, np.generic)) and arg.size > 0 and bool((arg == number).all())
     )
-
-
-def argument_key(tree: Any) -> Any:
-    """Return a key that is equal for equal arguments: 2 and 2.0, and 0.0 and -0.0, differ."""
-    kind = type(tree)
-    if kind in _PLAIN:
-        return kind, tree
-    if kind is tuple or kind is list:
-        return kind, tuple([argument_key(part) for part in tree])
-    if kind is dict:
-        return tuple([(name, argument_key(part)) for name, part in tree.items()])
-    if kind is slice:
-        return slice, argument_key((tree.start, tree.stop, tree.step))
-    if kind is float:
-        return float, struct.pack("d", tree)
-    if isinstance(tree, (np.ndarray, np.generic)) and tree.size <= _KEYED:
-        return tree.dtype.str, tree.shape, tree.tobytes()
-    return id(tree)  # the program keeps it alive, so that the id is unique
 
 
 def find_needed(program: RecordedProgram, refs: Sequence[Sequence[int]]) -> list[bool]:

@@ -196,3 +196,8 @@ def apart(view: View) -> int | None:
     stack = [(n, step) for n, step in zip(view.shape[:-2], view.strides[:-2], strict=True) if n > 1]
     regular = all(far == near * n for (_, far), (n, near) in pairwise(stack))
     return (stack[-1][1] if stack else 0) if regular else None
+
+
+def squeeze(shape: Shape) -> Shape:
+    """Return a shape without axes of length 1."""
+    return tuple([n for n in shape if n != 1])

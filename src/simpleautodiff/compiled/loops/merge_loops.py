@@ -10,10 +10,15 @@ import operator
 from itertools import combinations
 from typing import Any
 
-from simpleautodiff.compiled.array.simplify import argument_key
 from simpleautodiff.compiled.loops.loop_line import ENDLESS, LoopFunction
 from simpleautodiff.compiled.loops.number_lines import number_lines
-from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref, with_values
+from simpleautodiff.compiled.recording.trace_program import (
+    Line,
+    RecordedProgram,
+    Ref,
+    argument_key,
+    with_values,
+)
 
 
 def merge_loops(recorded: RecordedProgram) -> RecordedProgram:

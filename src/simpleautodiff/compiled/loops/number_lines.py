@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from simpleautodiff.compiled.array.simplify import argument_key
-from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref, with_values
+from simpleautodiff.compiled.recording.trace_program import (
+    RecordedProgram,
+    Ref,
+    argument_key,
+    with_values,
+)
 
 
 def number_lines(program: RecordedProgram, keys: list[Any], numbers: dict[Any, Ref]) -> list[Ref]:

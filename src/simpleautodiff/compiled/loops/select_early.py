@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.compiled.array.simplify import (
+from simpleautodiff.compiled.array.simplify import compute, compute_constants, without_dead
+from simpleautodiff.compiled.recording.trace_program import (
+    Line,
+    RecordedProgram,
+    Ref,
     argument_key,
-    compute,
-    compute_constants,
-    without_dead,
+    with_values,
 )
-from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref, with_values
 from simpleautodiff.compiled.scalar.lower_rows import can_lower
 from simpleautodiff.rules.row import TABLE
 

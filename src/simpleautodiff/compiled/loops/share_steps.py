@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.simplify import argument_key, without_dead
+from simpleautodiff.compiled.array.simplify import without_dead
 from simpleautodiff.compiled.loops.choose_kept import NEVER, Price, choose_kept
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import LoopFunction
@@ -24,7 +24,13 @@ from simpleautodiff.compiled.loops.number_lines import number_lines
 from simpleautodiff.compiled.loops.record_loop import find_needed_inputs, keep_inputs
 from simpleautodiff.compiled.loops.select_early import select_early
 from simpleautodiff.compiled.loops.share_inner_loops import share_inner_loop
-from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref, with_values
+from simpleautodiff.compiled.recording.trace_program import (
+    Line,
+    RecordedProgram,
+    Ref,
+    argument_key,
+    with_values,
+)
 from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 

@@ -15,8 +15,11 @@ from simpleautodiff.arrays.batch.batch_level import Batch
 from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbol_level import OnLong, SymbolLevel
 from simpleautodiff.compiled.recording.symbols import Symbol, not_recorded
+from simpleautodiff.compiled.recording.trace_program import argument_key
 from simpleautodiff.core.level import Traced, take_current
+from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.rules.array.indexing import concatenate, getitem, is_recorded
 from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import map_leaves, matching_leaves
@@ -48,7 +51,14 @@ class BodyLevel(SymbolLevel):
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
         """Run a row, with values of lower levels as arguments; the row keeps its rules."""
+        if primitive is TABLE["set_item"] and self._is_from_outside(args[0]):
+            parts = find_parts_around(*args)
+            if parts:
+                return concatenate(parts)  # type: ignore[no-any-return]
         return self.run_row(primitive, self.take_in(args))
+
+    def _is_from_outside(self, x: Any) -> bool:
+        return isinstance(x, Traced) and x.level is not self
 
     def answer(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Apply a function that has no derivative."""
@@ -92,10 +102,15 @@ class BodyLevel(SymbolLevel):
         return made
 
     def capture(self, x: Any) -> Symbol:
-        """Return the symbol of a value of a lower level: a further argument."""
-        if id(x) not in self.captured:
-            self.captured[id(x)] = x, self.input(find_example(x))
-        return self.captured[id(x)][1]
+        """Return the symbol of a value of a lower level: a further argument.
+
+        Values that are computed alike, such as x[1:] and x[1:], are one argument, with one
+        derivative.
+        """
+        key = _describe(x)
+        if key not in self.captured:
+            self.captured[key] = x, self.input(find_example(x))
+        return self.captured[key][1]
 
     def own(self, x: Any) -> Symbol:
         """Return a result as a symbol of this level."""
@@ -113,6 +128,44 @@ class BodyLevel(SymbolLevel):
 
     def _own(self, symbol: Any) -> Symbol:
         return symbol if symbol.level is self else self.capture(symbol)
+
+
+def _describe(x: Any, deep: int = 3) -> Any:
+    """Return a key that values have in common if the same rows give both of the same arguments.
+
+    Only the last rows that computed a value are compared.
+    """
+    made: Any = None
+    if isinstance(x, Node):
+        made = x.primitive, x.args
+    elif isinstance(x, Symbol):
+        made = x.level.lines[x.place][:2]
+    elif not isinstance(x, Traced):
+        return argument_key(x)
+    if not deep or made is None or not isinstance(made[0], Primitive):
+        return id(x)
+    name = made[0].name
+    if TABLE.get(name) is not made[0]:
+        return id(x)
+    return id(x.level), name, tuple([_describe(arg, deep - 1) for arg in made[1]])
+
+
+def find_parts_around(x: Any, value: Any, index: Any) -> list[Any]:
+    """Return what a write over most rows of an array joins: what is written, and the other rows.
+
+    If it is another write, return nothing.
+    """
+    rows = index[0] if type(index) is tuple and len(index) == 1 else index
+    shape = np.shape(find_example(x))
+    if type(rows) is not slice or is_recorded(rows):
+        return []
+    start, stop, step = rows.indices(shape[0])
+    same_dtype = np.result_type(find_example(x)) == np.result_type(find_example(value))
+    fills = np.shape(find_example(value)) == (stop - start, *shape[1:])
+    if step != 1 or not fills or not same_dtype or 2 * (stop - start) <= shape[0]:
+        return []
+    before = [getitem(x, slice(0, start))] if start else []
+    return [*before, value, *([getitem(x, slice(stop, None))] if stop < shape[0] else [])]
 
 
 def find_example(x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any, NamedTuple, final
@@ -9,6 +10,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from simpleautodiff.core.primitive import Primitive
+
+_KEYED = 2**14  # elements of arrays that are compared by their numbers
 
 
 class Line(NamedTuple):
@@ -137,3 +140,21 @@ def native(leaf: Any) -> Any:
     if type(leaf) is not np.ndarray or leaf.dtype.isnative:
         return leaf
     return leaf.astype(leaf.dtype.newbyteorder("="))
+
+
+def argument_key(tree: Any) -> Any:
+    """Return a key that is equal for equal arguments: 2 and 2.0, and 0.0 and -0.0, differ."""
+    kind = type(tree)
+    if kind in (Ref, int, bool, str, type(None)):
+        return kind, tree
+    if kind is tuple or kind is list:
+        return kind, tuple([argument_key(part) for part in tree])
+    if kind is dict:
+        return tuple([(name, argument_key(part)) for name, part in tree.items()])
+    if kind is slice:
+        return slice, argument_key((tree.start, tree.stop, tree.step))
+    if kind is float:
+        return float, struct.pack("d", tree)
+    if isinstance(tree, (np.ndarray, np.generic)) and tree.size <= _KEYED:
+        return tree.dtype.str, tree.shape, tree.tobytes()
+    return id(tree)  # the program keeps it alive, so that the id is unique

@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from simpleautodiff.compiled.array.simplify import argument_key, find_needed
+from simpleautodiff.compiled.array.simplify import find_needed
 from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
     Ref,
+    argument_key,
     with_values,
 )
 from simpleautodiff.compiled.rolled.lines import with_slices

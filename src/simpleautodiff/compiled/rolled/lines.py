@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.compiled.array.simplify import argument_key
-from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
+from simpleautodiff.compiled.recording.trace_program import Line, Ref, argument_key, places
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.simplify import argument_key
 from simpleautodiff.compiled.array.view_accesses import (
     View,
     apply_view,
@@ -21,6 +20,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
     Ref,
+    argument_key,
     with_values,
 )
 from simpleautodiff.compiled.rolled.arrange import arrange

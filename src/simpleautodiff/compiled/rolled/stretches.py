@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.simplify import argument_key
 from simpleautodiff.compiled.array.view_accesses import View
-from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref
+from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref, argument_key
 from simpleautodiff.compiled.rolled.lines import INDEX, LineKinds
 from simpleautodiff.compiled.rolled.repeats import cut_at_repeats
 from simpleautodiff.compiled.rolled.single_lines import alone, can_compile

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import count, pairwise
+from itertools import count
 from typing import Any
 
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop, copy_elements, fill_loop
@@ -28,7 +28,6 @@ from simpleautodiff.compiled.backends.llvm.vector_access import VectorAccess, nu
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 SUM_BLOCK = 4096  # elements that are added up before the sum is added to the total
-MORE_VECTORS = 1.25  # how many times more vectors a row may have after splitting
 SPLIT = 240  # steps of all copies, if the body is written for every piece of a row
 HEAVY = 60  # steps from which the body is written once, always masked
 LIGHT = 16  # steps up to which the body is repeated, to add while loading
@@ -198,17 +197,27 @@ class _LoopBuilder(VectorAccess):
             self._in_usual_rows(lambda: self._each_span(spans))
         self._flush()
 
-    def _spans(self) -> list[tuple[int, int]]:
-        """Return the pieces of the last axis that are entirely inside or outside of each box."""
-        ends = {end for access in self.rows if access.box for end in access.box[-1]}
-        spans = list(pairwise(sorted({0, self.size, *ends})))
-        vectors = sum([-(-(stop - start) // self.width) for start, stop in spans])
-        is_long = vectors * self.width <= MORE_VECTORS * self.size
-        return spans if is_long else [(0, self.size)]
+    def _spans(self) -> list[tuple[int, int, bool]]:
+        """Cut the last axis into pieces; tell which are entirely inside or outside of each box.
 
-    def _each_span(self, spans: list[tuple[int, int]]) -> None:
-        for start, stop in spans:
-            self.span = start, stop
+        The others are single vectors, on an edge. Pieces begin where vectors do, so that accesses
+        that are aligned in memory stay so.
+        """
+        ends = {end for access in self.rows if access.box for end in access.box[-1]}
+        spans, done = [], 0
+        for end in sorted({*ends, self.size} - {0}):
+            edge = end if end == self.size else end - end % self.width
+            if done < edge:
+                spans.append((done, edge, True))
+                done = edge
+            if done < end:
+                done = min(edge + self.width, self.size)
+                spans.append((edge, done, False))
+        return spans
+
+    def _each_span(self, spans: list[tuple[int, int, bool]]) -> None:
+        for start, stop, is_pure in spans:
+            self.span = (start, stop) if is_pure else None
             self._span(start, stop)
         self.span = None
 
