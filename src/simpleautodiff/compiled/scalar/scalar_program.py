@@ -11,6 +11,7 @@ product with anything is a structural zero again, which holds for no other zero:
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 from typing import Any
@@ -349,13 +350,12 @@ def _simpler_not(program: ScalarProgram, x: int) -> int | None:
 
 def _simpler_power(program: ScalarProgram, x: int, y: int) -> int | None:
     exponent = program.number(y)
-    if exponent is None or program.precise:
+    if exponent is None or program.precise or not abs(exponent) <= 8:
         return None
-    if exponent == 0.5:
-        return None  # sqrt(-0.0) and sqrt(-inf) differ
-    if exponent != int(exponent) if np.isfinite(exponent) else True:
-        return None
-    return _whole_power(program, x, int(exponent)) if abs(exponent) <= 8 else None
+    if exponent == int(exponent):
+        return _whole_power(program, x, int(exponent))
+    is_half = 2 * exponent % 2 == 1 and abs(exponent) <= 4
+    return _half_power(program, x, int(2 * exponent)) if is_half else None
 
 
 def _whole_power(program: ScalarProgram, x: int, n: int) -> int:
@@ -368,6 +368,17 @@ def _whole_power(program: ScalarProgram, x: int, n: int) -> int:
     half = _whole_power(program, x, n // 2)
     square = program.mul(half, half)
     return program.mul(square, x) if n % 2 else square
+
+
+def _half_power(program: ScalarProgram, x: int, n: int) -> int:
+    """Append x^(n/2) of an odd n: of -0.0 and -inf it is 0 and inf, which no root is."""
+    dtype = program.dtypes[x]
+    lowest, largest = [program.const(sign * math.inf, dtype) for sign in (-1, 1)]
+    root = program.make("abs", program.make("sqrt", x))
+    root = program.make("select", program.make("eq", x, lowest), largest, root)
+    part = root if n > 0 else program.div(program.const(1, dtype), root)
+    whole = abs(n) // 2 if n > 0 else -(abs(n) // 2)
+    return program.mul(_whole_power(program, program.make("abs", x), whole), part)
 
 
 _SIMPLER: dict[str, Any] = {
