@@ -89,15 +89,31 @@ def test_only_powers_of_two_have_exact_reciprocals(given, number):
         assert program.number(quotient[2]) == 1 / number
 
 
-@pytest.mark.parametrize("n", [*range(-9, 10), 0.5, 2.5, math.inf, math.nan])
+HALVES = [-3.5, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5]
+
+
+@pytest.mark.parametrize("n", [*range(-9, 10), *HALVES, 4.5, 0.25, math.inf, math.nan])
 def test_powers(n):
     program, x, *_ = make(False, "d")
     program.outputs = [program.make("power", x, program.const(n))]
     is_product = not any(step[0] == "power" for step in program.steps)
-    assert is_product == (n in range(-8, 9))
+    assert is_product == (n in range(-8, 9) or n in HALVES)
     points = np.array([-2.5, -1.0, 0.75, 3.0])
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(program.run([points, 0.0])[0] + 0 * points, points**n, 1e-14)
+
+
+@pytest.mark.parametrize("n", HALVES)
+def test_powers_by_roots_end_where_powers_do(n):
+    program, x, *_ = make(False, "d")
+    program.outputs = [program.make("power", x, program.const(n))]
+    points = [0.0, -0.0, math.inf, -math.inf, math.nan, 5e-324, -5e-324, 1e-310, 1e300, 1.7e308]
+    with np.errstate(all="ignore"):
+        found = np.array([program.run([np.float64(point), 0.0])[0] for point in points])
+        expected = np.power(points, np.full(len(points), n))  # NumPy has sqrt for a single 0.5
+    np.testing.assert_allclose(found, expected, rtol=1e-15, atol=1e-323)
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers]))
 
 
 def test_choices_that_are_known(given):

@@ -1,4 +1,8 @@
-"""Scalar programs: interpreted at once, compiled as they are called again, optimised when hot."""
+"""Scalar programs: interpreted at once, compiled as they are called again, optimised when hot.
+
+Those of few steps are optimised as soon as that is worth anything: Python runs them until then, as
+compiling the interpreter would take longer than all the rest.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,7 @@ from simpleautodiff.compiled.running.runnable import (
 from simpleautodiff.compiled.scalar.kernel import Kernel, as_leaves, empty_leaves
 
 CALLS_TO_COMPILE, CALLS_TO_OPTIMISE = 8, 64
+FEW_STEPS = 100  # programs that are optimised in less time than the interpreter is compiled in
 OPTIMISED_STEPS = 5_000  # for longer programs, optimising takes longer than it gains
 COMPILED_STEPS = 400_000  # longer code does not fit the caches, and takes seconds to compile
 
@@ -41,6 +46,7 @@ class TieredScalarProgram(EnteredProgram):
         self._asked: set[str] = set()
         self._tape: Any = None
         self._waits = False  # for the interpreter, which is compiled once per process
+        self._is_small = tier is None and len(kernel.program) <= FEW_STEPS
         if tier == "numpy" or not TARGET.is_available():
             self.tier = self.fixed = "numpy"
 
@@ -63,17 +69,17 @@ class TieredScalarProgram(EnteredProgram):
 
     def _on_tape(self) -> Any:
         if self._tape is None or (self._waits and interpreter_is_ready()):
-            self._waits = self.fixed is None and not interpreter_is_ready()
-            on_python = self._waits or self.tier == "numpy"
+            by_python = self._is_small or self.tier == "numpy"
+            self._waits = self.fixed is None and not by_python and not interpreter_is_ready()
+            on_python = by_python or self._waits
             self._tape = (FALLBACK if on_python else INTERPRETER)(self.kernel).run
         return self._tape
 
     def _promote(self) -> None:
         """Request better code, once for each tier."""
         size = len(self.kernel.program)
-        wanted = (
-            "optimised" if self.calls >= CALLS_TO_OPTIMISE and size <= OPTIMISED_STEPS else "cheap"
-        )
+        is_hot = self.calls >= CALLS_TO_OPTIMISE and size <= OPTIMISED_STEPS
+        wanted = "optimised" if self._is_small or is_hot else "cheap"
         if size <= COMPILED_STEPS and wanted not in self._asked:
             self._asked.add(wanted)
             later(lambda: self._compile(wanted), self.fail)

@@ -252,13 +252,12 @@ def _simpler_not(program: Steps, x: int) -> int | None:
 
 def _simpler_power(program: Steps, x: int, y: int) -> int | None:
     exponent = program.number(y)
-    if exponent is None or program.precise:
+    if exponent is None or program.precise or not abs(exponent) <= 8:
         return None
-    if exponent == 0.5:
-        return None  # sqrt(-0.0) and sqrt(-inf) differ
-    if exponent != int(exponent) if np.isfinite(exponent) else True:
-        return None
-    return _whole_power(program, x, int(exponent)) if abs(exponent) <= 8 else None
+    if exponent == int(exponent):
+        return _whole_power(program, x, int(exponent))
+    is_half = 2 * exponent % 2 == 1 and abs(exponent) <= 4
+    return _half_power(program, x, int(2 * exponent)) if is_half else None
 
 
 def _whole_power(program: Steps, x: int, n: int) -> int:
@@ -273,6 +272,17 @@ def _whole_power(program: Steps, x: int, n: int) -> int:
     half = _whole_power(program, x, n // 2)
     square = program.make("mul", half, half)
     return program.make("mul", square, x) if n % 2 else square
+
+
+def _half_power(program: Steps, x: int, n: int) -> int:
+    """Append x^(n/2) of an odd n: of -0.0 and -inf it is 0 and inf, which no root is."""
+    dtype = program.dtypes[x]
+    lowest, largest = [program.const(sign * math.inf, dtype) for sign in (-1, 1)]
+    root = program.make("abs", program.make("sqrt", x))
+    root = program.make("select", program.make("eq", x, lowest), largest, root)
+    part = root if n > 0 else program.make("div", program.const(1, dtype), root)
+    whole = abs(n) // 2 if n > 0 else -(abs(n) // 2)
+    return program.make("mul", _whole_power(program, program.make("abs", x), whole), part)
 
 
 SIMPLER: dict[str, Any] = {
