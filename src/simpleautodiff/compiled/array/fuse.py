@@ -88,7 +88,7 @@ class Fusion:
 
     def _read(self, view: View, shape: Shape, dtype: str) -> int:
         """Load elements, or those of which they are a multiple."""
-        multiple = self.plan.multiples.get(view.root)
+        multiple = self.plan.recomputed.get(view.root)
         if multiple:
             number = multiple.number
             factor = self.flat.const(number.number, dtype if number.weak else number.dtype)

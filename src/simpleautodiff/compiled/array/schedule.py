@@ -41,7 +41,7 @@ from simpleautodiff.compiled.array.gather import (
 from simpleautodiff.compiled.array.known_numbers import KnownNumber, uniform_number
 from simpleautodiff.compiled.array.linalg.matrix_calls import LapackRoutine
 from simpleautodiff.compiled.array.linalg.matrix_rows import lower_to_lapack
-from simpleautodiff.compiled.array.multiples import Multiple, find_multiples
+from simpleautodiff.compiled.array.recomputed_products import Recomputed, find_recomputed
 from simpleautodiff.compiled.array.restate import restate
 from simpleautodiff.compiled.array.view_accesses import (
     Shape,
@@ -122,7 +122,7 @@ class LoopSchedule:
         self._guards_of = sorted(guards, reverse=True)
         self._guarded = 0  # the stage from which on all guards so far are known
         self.layers: dict[int, Boxes] = {}  # the pieces of joined results
-        self.multiples: dict[int, Multiple] = {}  # what is multiplied again where it is read
+        self.recomputed: dict[int, Recomputed] = {}  # what is multiplied again where it is read
         self._known: dict[int, KnownNumber | None] = {}
         self._converted: dict[tuple[str, Any], Any] = {}
         self._kept: list[Any] = []  # keeps objects alive that are identified by id
@@ -131,7 +131,7 @@ class LoopSchedule:
         self.guards = [self._guard(guard) for guard in program.guards]
         self.outputs = self._own_memory(with_values(program.outputs, self._new))
         delay(self)
-        self.multiples = find_multiples(self)
+        self.recomputed = find_recomputed(self)
 
     # Lines. ---------------------------------------------------------------------------------------
 

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 
-class Multiple(NamedTuple):
+class Recomputed(NamedTuple):
     """A number times an array that is in memory: the root of the array."""
 
     number: KnownNumber
     source: int
 
 
-def find_multiples(plan: LoopSchedule) -> dict[int, Multiple]:
+def find_recomputed(plan: LoopSchedule) -> dict[int, Recomputed]:
     """Return the multiples that only loops read, element by element."""
     kept = {plan.views[place].root for place in places(plan.outputs)}
     kept |= {plan.views[guard[0]].root for guard in plan.guards if guard}
@@ -29,13 +29,13 @@ def find_multiples(plan: LoopSchedule) -> dict[int, Multiple]:
             kept |= {plan.views[place].root for place in places((line.args, line.kwargs))}
     found = {}
     for number, line in enumerate(plan.lines):
-        multiple = _as_multiple(plan, line) if plan.how[number] == ELEMENTWISE else None
+        multiple = _as_recomputed(plan, line) if plan.how[number] == ELEMENTWISE else None
         if multiple and number not in kept:
             found[number] = multiple
     return found
 
 
-def _as_multiple(plan: LoopSchedule, line: Line) -> Multiple | None:
+def _as_recomputed(plan: LoopSchedule, line: Line) -> Recomputed | None:
     """Return a line as a multiple of an array with the same elements in memory."""
     if line.what is not TABLE["mul"]:
         return None
@@ -46,5 +46,5 @@ def _as_multiple(plan: LoopSchedule, line: Line) -> Multiple | None:
         view, source = plan.views[array], plan.lines[array]
         same = source.shape == line.shape and source.dtype == line.dtype
         if same and view.root >= 0 and view.is_whole:
-            return Multiple(number, view.root)
+            return Recomputed(number, view.root)
     return None
