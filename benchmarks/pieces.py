@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -43,31 +43,32 @@ def _replace(module: Any, name: str, value: Any) -> Off:
 
 def pieces() -> dict[str, Off]:
     """Return how to leave out each piece."""
-    from simpleautodiff.core.engine import engine
-    from simpleautodiff.fast import array_locks, array_sweep, fast_tape, memory_pool, small_sweep
+    from simpleautodiff.fast import array_locks, array_sweep, direct_pulls, fast_tape, memory_pool
 
     return {
         "pooled memory": _limit("pooled", NEVER),
-        "pooled blocks that lie together": _replace(memory_pool, "MIN_TOGETHER", NEVER),
+        "pooled blocks in large pieces": _replace(memory_pool, "MIN_TOGETHER", NEVER),
         "views without NumPy's buffers": _replace(memory_pool, "MIN_RUN", NEVER),
-        "locks in place of copies": _replace(
+        "locks instead of copies": _replace(
             array_locks.ArrayLocks, "lock", lambda self, array: array.copy()
         ),
-        "values that no rule reads are let go": _limit("small", NEVER),
-        "factors that wait beside arrays": _replace(
+        "values that no rule reads are freed": _limit("small", NEVER),
+        "deferred factors of adjoints": _replace(
             array_sweep, "can_defer", lambda factor, array: False
         ),
-        "slopes by blocks of the caches": _replace(
+        "slopes by blocks that fit into the caches": _replace(
             array_sweep, "multiply_by_blocks", lambda *args: None
         ),
-        "sums by blocks of the caches": _limit("near", NEVER),
-        "adjoints of parts in place": _replace(array_sweep, "ADD_IN_PLACE", {}),
+        "sums by blocks that fit into the caches": _limit("near", NEVER),
+        "adjoints of parts of arrays in place": _replace(array_sweep, "ADD_IN_PLACE", {}),
         "the sweep of large arrays": _limit("medium", NEVER),
-        "adjoints of small arrays by NumPy": _replace(small_sweep, "PULLS", {}),
+        "adjoints of small arrays by NumPy": lambda: mock.patch.dict(
+            direct_pulls.PULLS, clear=True
+        ),
         "the guess that slopes are finite": _replace(
             fast_tape.FastTape, "can_be_swept_again", lambda self: False
         ),
-        "the collector paused": _replace(engine, "recording", nullcontext()),
+        "the garbage collector paused": _replace(gc, "disable", lambda: None),
     }
 
 

@@ -322,11 +322,8 @@ def to_type_of(number: Any, like: Any) -> Any:
 
 
 def _array_to_type_of(number: Any, like: Any) -> Any:
-    if (
-        isinstance(like, np.ndarray)
-        and like.dtype.kind in "biu"
-        and not isinstance(number, Foreign)
-    ):
+    foreign = isinstance(number, Foreign)
+    if isinstance(like, np.ndarray) and like.dtype.kind in "biu" and not foreign:
         return number + zero_like(like)  # a derivative of integers need not be one
     if isinstance(number, (int, float)):
         return zero_like(like) + like.dtype.type(number)

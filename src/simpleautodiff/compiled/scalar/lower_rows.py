@@ -189,9 +189,7 @@ def _floor_divide(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
     rest, by_zero = program.make("fmod", x, y), program.make("eq", y, zero)
     other_side = program.make("xor", _less(program, rest, zero), _less(program, y, zero))
     below = program.make("and", other_side, program.make("ne", rest, zero))
-    toward_zero = program.div(
-        _select(program, by_zero, x, program.sub(x, rest)), y
-    )  # y may be infinite
+    toward_zero = program.div(program.sub(x, rest), y)  # y may be infinite
     quotient = _select(program, below, program.sub(toward_zero, one), toward_zero)
     down = program.make("floor", quotient)
     off = _less(program, program.const(0.5, dtype), program.sub(quotient, down))
@@ -199,7 +197,8 @@ def _floor_divide(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
     signs = [program.make("signbit", number) for number in (x, y)]
     none = _select(program, program.make("xor", *signs), program.const(-0.0, dtype), zero)
     known = _select(program, program.make("eq", quotient, zero), none, whole)
-    return _select(program, by_zero, toward_zero, known)
+    infinity = program.make("copysign", program.const(math.inf, dtype), y)
+    return _select(program, by_zero, program.mul(x, infinity), known)
 
 
 def _exp_of_minus_size(program: ScalarProgram, x: int) -> int:
