@@ -261,15 +261,24 @@ sum_over: Wrapping = linear_row(
 
 
 def _find_extremes(x: Any, v: Any, axis: Any, keepdims: Any) -> tuple[Any, Any]:
-    """Return the mask of the elements equal to the extreme, and their number."""
-    chosen = as_operand(x) == np.reshape(as_operand(v), keep_dims(shape_of(x), axis))
+    """Return the mask of the elements equal to the extreme, and their number.
+
+    Where the extreme is nan all elements have to do with it, and their number is nan.
+    """
+    v = as_operand(v)
+    whole = np.reshape(v, keep_dims(shape_of(x), axis))
+    chosen = (as_operand(x) == whole) | (whole != whole)
     if find_written_level(chosen) is not None:
         note_answer(np.sum(chosen, axis=axis), np.sum, chosen, axis=axis)
-    x, v = to_plain(x), to_plain(v)
-    if type(x) is np.ndarray and np.count_nonzero(chosen) == np.size(v) and not np.isnan(v).any():
+    x, plain = to_plain(x), to_plain(v)
+    if (
+        type(x) is np.ndarray
+        and np.count_nonzero(chosen) == np.size(v)
+        and not np.isnan(plain).any()
+    ):
         return chosen, 1  # there are no ties
-    dtype = getattr(x, "dtype", float)
-    return chosen, np.sum(chosen, axis=axis, keepdims=keepdims).astype(dtype)
+    count = np.sum(chosen, axis=axis, keepdims=keepdims).astype(getattr(x, "dtype", float))
+    return chosen, where(v != v, math.nan, count)
 
 
 def _extreme_row(name: str, value: Callable[..., Any], word: str) -> Wrapping:

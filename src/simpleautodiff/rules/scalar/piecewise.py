@@ -269,11 +269,12 @@ def _is_half_way(x: Any, digits: int | None) -> Any:
 
 def _round(x: Any, digits: int | None) -> Any:
     """Round a number as Python does, also NumPy's, by which a compiled function stands for it."""
-    if isinstance(x, np.ndarray):
-        return np.reshape([round(number, digits or 0) for number in x.ravel().tolist()], x.shape)
-    if digits is None:
+    if digits is None and not isinstance(x, np.ndarray):
         return round(x)
-    return round(x.item() if isinstance(x, np.generic) else x, digits)
+    if not isinstance(x, np.ndarray | np.generic):
+        return round(x, digits)
+    rounded = [round(number, digits or 0) for number in x.ravel().tolist()]
+    return np.reshape(rounded, x.shape).astype(x.dtype)[()]
 
 
 round_ = row(
