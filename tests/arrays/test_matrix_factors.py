@@ -130,10 +130,14 @@ def test_refusals(f, x, error, message):
         ad.grad(lambda x: np.sum(f(x)))(x)
 
 
-@pytest.mark.parametrize("name", ["schur", "hessenberg", "ldl"])
-def test_a_batch_is_refused(name):
-    with pytest.raises(ad.RuleError, match="one matrix at a time"):
-        ad.vmap(lambda x: getattr(sl, name)(x)[0])(np.stack([POSITIVE, POSITIVE]))
+@pytest.mark.parametrize("name", ["schur", "hessenberg", "ldl", "lu_factor"])
+def test_a_batch_is_computed_one_by_one(name):
+    f = lambda x: np.sum(getattr(sl, name)(x)[0] ** 3)
+    matrices = np.stack([POSITIVE, POSITIVE @ POSITIVE, 2 * POSITIVE])
+    alone = [ad.value_and_grad(f)(x) for x in matrices]
+    values, slopes = ad.vmap(ad.value_and_grad(f))(matrices)
+    np.testing.assert_allclose(values, [value for value, _ in alone], rtol=1e-13)
+    np.testing.assert_allclose(slopes, [slope for _, slope in alone], rtol=1e-13)
 
 
 # Less than full rank. -----------------------------------------------------------------------------

@@ -67,6 +67,32 @@ def test_draws_with_arrays_of_parameters():
     np.testing.assert_array_equal(ad.value_and_grad(lambda x: np.sum(f(x)))(X)[0], np.sum(f(X)))
 
 
+WRITTEN = {
+    "default_rng": lambda: np.random.default_rng(3).normal(size=4),
+    "random": lambda: np.random.default_rng(3).random(4),
+    "RandomState": lambda: np.random.RandomState(3).randn(4),
+    "np.random": lambda: (np.random.seed(3), np.random.rand(4))[1],
+    "chosen": lambda: np.random.default_rng(3).choice([0.5, 1.5], 4),
+}
+
+
+@pytest.mark.parametrize("draw", WRITTEN)
+def test_draws_can_be_written_to(draw):
+    draw = WRITTEN[draw]
+
+    def f(a):
+        y = draw()
+        y[1] = a**2
+        y[2:] *= a
+        return np.sum(y**2)
+
+    plain = draw()
+    slope = 4 * 1.3**3 + 2 * 1.3 * np.sum(plain[2:] ** 2)
+    np.testing.assert_allclose(ad.grad(f)(1.3), slope, rtol=1e-14)
+    np.testing.assert_allclose(ad.derivative(f)(1.3), slope, rtol=1e-14)
+    np.testing.assert_allclose(ad.vmap(ad.grad(f))(np.array([1.3, 1.3])), slope, rtol=1e-14)
+
+
 def test_generators_by_any_name():
     for f in (
         lambda x: np.sum(rng.normal(x, 2.0)),

@@ -62,6 +62,67 @@ def test_map_coordinates_without_its_filter_and_of_one_axis():
     np.testing.assert_allclose(slope, [7.0], atol=0.02)  # 2 t, but for the mirrors at the ends
 
 
+TURN = np.array([[0.9, 0.3], [-0.2, 1.1]])
+MOVED = {
+    "affine_transform": (
+        lambda x, turn, **how: scipy.ndimage.affine_transform(x, turn, 0.3, **how),
+        TURN,
+    ),
+    "affine_transform_diagonal": (
+        lambda x, scale, **how: scipy.ndimage.affine_transform(
+            x, scale, [0.2, -0.4], (4, 7), **how
+        ),
+        np.array([0.8, 1.1]),
+    ),
+    "affine_transform_homogeneous": (
+        lambda x, turn, **how: scipy.ndimage.affine_transform(x, turn, **how),
+        np.block([[TURN, np.array([[0.43], [0.71]])], [0.0, 0.0, 1.0]]),
+    ),
+    "shift": (lambda x, by, **how: scipy.ndimage.shift(x, by, **how), np.array([0.6, -1.3])),
+    "shift_all_axes": (lambda x, by, **how: scipy.ndimage.shift(x, by, **how), np.array(0.6)),
+    "rotate": (lambda x, angle, **how: scipy.ndimage.rotate(x, angle, **how), np.array(17.0)),
+    "rotate_in_place": (
+        lambda x, angle, **how: scipy.ndimage.rotate(x, angle, reshape=False, **how),
+        np.array(-40.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("mode", ["constant", "mirror", "nearest"])
+@pytest.mark.parametrize("order", [3, 4])
+@pytest.mark.parametrize("move", MOVED)
+def test_moved_images(move, order, mode):
+    (move, parameter), how = MOVED[move], {"order": order, "mode": mode, "cval": 0.2}
+    near = {"exact": 1e-12, "near": 1e-7, "transposed": 1e-13}
+    check_both_modes(lambda x: move(x, parameter, **how), IMAGE, **near)
+    if parameter.shape != (3, 3):
+        check_both_modes(lambda p: move(IMAGE, p, **how), parameter, **near)
+    else:
+        check_both_modes(
+            lambda p: move(IMAGE, np.vstack([p, [0.0, 0.0, 1.0]]), **how), parameter[:2], **near
+        )
+
+
+@pytest.mark.parametrize("scale", [1.6, (2, 0.5), 1])
+def test_zoomed_images(scale):
+    zoom = lambda x: scipy.ndimage.zoom(x, scale, order=2, mode="reflect")
+    check_both_modes(zoom, IMAGE, exact=1e-12, near=1e-9, transposed=1e-13)
+
+
+def test_a_quarter_turn_keeps_every_element():
+    gradient = ad.grad(lambda x: np.sum(scipy.ndimage.rotate(x, 90, order=1)))(IMAGE)
+    np.testing.assert_array_equal(gradient, np.ones((5, 6)))
+
+
+def test_moved_images_refuse():
+    for f, what in [
+        (lambda x: scipy.ndimage.zoom(x, 2, grid_mode=True), "grid_mode=True"),
+        (lambda x: scipy.ndimage.rotate(np.stack([x, x]), 10), "one image at a time"),
+    ]:
+        with pytest.raises(ad.RuleError, match=what):
+            ad.grad(lambda x, f=f: np.sum(f(x)))(IMAGE)
+
+
 @pytest.mark.parametrize("settings", [{"mode": "wrap"}, {"output": float}])
 def test_map_coordinates_refuses(settings):
     with pytest.raises(ad.RuleError, match="map_coordinates of a node has no rule for"):

@@ -381,3 +381,23 @@ def test_masks_that_choose_different_numbers_of_elements_are_refused_by_name():
 
     with pytest.raises(ad.LostDerivativeError, match="a mask that chooses more elements"):
         ad.vmap(written)(np.array([[1.0, -1.0], [1.0, 1.0]]))
+
+
+def pivot(a):
+    """Gaussian elimination: rows are exchanged by a list of indices."""
+    a = a.copy()
+    for k in range(2):
+        p = k + np.argmax(np.abs(a[k:, k]))
+        a[[k, p]] = a[[p, k]]
+        a[k + 1 :, k:] -= np.outer(a[k + 1 :, k] / a[k, k], a[k, k:])
+    return np.sum(a[[0, np.argmax(a[0])]] ** 2 * a[0, [1, 0, 2]])
+
+
+def test_lists_of_indices_that_differ():
+    matrices = np.random.default_rng(8).normal(size=(5, 3, 3))
+    alone = [ad.value_and_grad(pivot)(a) for a in matrices]
+    values, slopes = ad.vmap(ad.value_and_grad(pivot))(matrices)
+    np.testing.assert_allclose(values, [pivot(a) for a in matrices], rtol=1e-12)
+    np.testing.assert_allclose(slopes, [slope for _, slope in alone], rtol=1e-12)
+    total = ad.grad(lambda matrices: np.sum(ad.vmap(pivot)(matrices)))(matrices)
+    np.testing.assert_allclose(total, slopes, rtol=1e-12)

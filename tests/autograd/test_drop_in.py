@@ -98,6 +98,7 @@ def test_functions_of_scipy_are_here(module, names):
 def test_it_stands_for_autograd_until_the_end_of_a_with_statement():
     import autograd.numpy as before
 
+    names = []
     with ad.install_as_autograd():
         import autograd as installed
         import autograd.misc.optimizers
@@ -108,9 +109,14 @@ def test_it_stands_for_autograd_until_the_end_of_a_with_statement():
         assert autograd.misc.optimizers is sys.modules["simpleautodiff.autograd.misc.optimizers"]
         assert installed.grad(norm.logpdf)(2.0) == -2.0
         assert solve.__wrapped__ is np.linalg.solve
+        installed.grad(lambda x: names.append(str(type(x))) or x)(1.0)
+        installed.make_jvp(lambda x: names.append(str(type(x))) or x)(1.0)(1.0)
     import autograd.numpy as after
 
     assert after is before
+    ad.grad(lambda x: names.append(str(type(x))) or x)(1.0)
+    assert names[:2] == [str(before.numpy_boxes.ArrayBox)] * 2
+    assert names[2] == "<class 'simpleautodiff.core.node.TapeNode'>"
     assert "simpleautodiff" not in sys.modules["autograd"].__file__
 
 

@@ -90,6 +90,13 @@ def test_arrays_axes_structures_and_what_is_the_same_for_all():
     np.testing.assert_array_equal(chunks, [ramp(x) for x in XS])
 
 
+def test_nested():
+    both = ad.vmap(ad.vmap(ad.grad(ramp), branches="both"), branches="both")
+    np.testing.assert_array_equal(
+        both(XS.reshape(2, 3)), np.where(XS > 0, 2 * XS, -1.0).reshape(2, 3)
+    )
+
+
 @pytest.mark.filterwarnings("ignore::simpleautodiff.errors.NotCompiledWarning")
 def test_compiled_it_gives_the_same():
     mapped = ad.vmap(ad.grad(ramp), branches="both")
@@ -117,6 +124,58 @@ def test_random_batches(xs, steps):
     expected = [slope(x) for x in xs]
     np.testing.assert_array_equal(values, [v for v, _ in expected])
     np.testing.assert_array_equal(slopes, [g for _, g in expected])
+
+
+NAMES, TABLE = ["low", "middle", "high"], np.array([[1.0, 2.0], [3.0, 5.0], [7.0, 11.0]])
+
+
+def by_integer(row):
+    cell = int(np.floor(abs(row[0])))
+    return row[1] ** 2 * {0: 2.0, 1: 3.0}.get(cell, 5.0)
+
+
+def by_list(row):
+    name = NAMES[np.argmax(row)]
+    return np.sum(row) ** 2 if name == "low" else row[0] * len(name)
+
+
+def by_table(row):
+    nearest = TABLE[np.argmin(row)]
+    return nearest @ row[:2] ** 2
+
+
+def by_several_rows(row):
+    order = TABLE[np.argsort(row)]
+    return np.sum(order @ row[:2] ** 3)
+
+
+def by_range(row):
+    total = row[0]
+    for k in range(np.argmax(row)):
+        total = total * row[k + 1]
+    return total
+
+
+@pytest.mark.parametrize("f", [by_integer, by_list, by_table, by_several_rows, by_range])
+def test_integers_of_each_example(f):
+    rows = np.random.default_rng(5).normal(size=(6, 3)) * 2
+    with pytest.raises(ad.LostDerivativeError, match="branches='both'"):
+        ad.vmap(f)(rows)
+    mapped = ad.vmap(f, branches="both")
+    np.testing.assert_allclose(mapped(rows), [f(row) for row in rows], rtol=1e-14)
+    slopes = np.array([ad.grad(f)(row) for row in rows])
+    both = ad.vmap(ad.value_and_grad(f), branches="both")(rows)[1]
+    np.testing.assert_allclose(both, slopes, rtol=1e-14)
+    total = ad.grad(lambda rows: np.sum(mapped(rows)))(rows)
+    np.testing.assert_allclose(total, slopes, rtol=1e-14)
+    nested = ad.vmap(mapped, branches="both")(rows.reshape(2, 3, 3))
+    np.testing.assert_allclose(nested.ravel(), mapped(rows), rtol=1e-14)
+
+
+def test_int_of_a_batch_does_not_drop_its_derivative():
+    total = lambda rows: np.sum(ad.vmap(lambda x: x * int(x), branches="both")(rows))
+    with pytest.raises(ad.LostDerivativeError, match=r"int\(\)"):
+        ad.grad(total)(np.array([1.5, 2.5]))
 
 
 def test_what_is_refused():

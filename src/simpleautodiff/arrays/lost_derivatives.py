@@ -222,14 +222,14 @@ def _convert_step(conversion: str, instead: str) -> Callable[[Any], Any]:
     refuse = _refuse_conversion(conversion, instead)
 
     def convert(self: Any) -> Any:
-        if not _is_step(self):
+        if not is_step_function(self):
             return refuse(self)
         return note_answer(int(self.value), np.trunc, self)
 
     return convert
 
 
-def _is_step(x: Any) -> bool:
+def is_step_function(x: Any) -> bool:
     """Tell whether x depends on what is differentiated only through step functions."""
     if isinstance(x, Jet):
         return all(derivative is ZERO for derivative in x.higher)

@@ -24,10 +24,10 @@ from simpleautodiff.arrays.shaping import (
     transpose_,
 )
 from simpleautodiff.arrays.ufuncs import array_ufunc
-from simpleautodiff.arrays.writes.example_indices import is_single
+from simpleautodiff.arrays.writes.example_indices import is_single, to_plain_index
 from simpleautodiff.arrays.writes.views import note
 from simpleautodiff.arrays.writes.writable import flat_view, get_item
-from simpleautodiff.core.level import take_current, to_plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.node import Hand
 from simpleautodiff.errors import (
     ArgumentError,
@@ -41,23 +41,16 @@ from simpleautodiff.rules.array.shapes import reshape, shape_of, transpose
 from simpleautodiff.rules.decisions import as_operand
 from simpleautodiff.rules.scalar.complex_parts import conj, imag, real
 from simpleautodiff.values.functions import is_complex
-from simpleautodiff.values.pytree import map_leaves
 
 
 def _index(self: Any, index: Any) -> Any:
-    kind = type(index)
-    if kind in _PLAIN_PARTS or (kind is tuple and _PLAIN_PARTS.issuperset(map(type, index))):
-        return getitem(self, index) if shape_of(self) else _index_number(self, index)
-    index = map_leaves(_plain, index) if isinstance(index, (tuple, list)) else _plain(index)
+    index = to_plain_index(index)
     if isinstance(index, tuple) and find_batches(index):
         part = getitem(reshape(self, (-1,)), flat_indices(index, shape_of(self)))
         if is_single(index) and shape_of(part):
             note(part, self, lambda array: get_item(array, index))
         return part
     return getitem(self, index) if shape_of(self) else _index_number(self, index)
-
-
-_PLAIN_PARTS = {int, slice, type(None), type(...), np.int64, np.ndarray}
 
 
 def _index_number(self: Any, index: Any) -> Any:
@@ -68,10 +61,6 @@ def _index_number(self: Any, index: Any) -> Any:
     if 0 in new:  # the mask False
         return reshape(getitem(reshape(self, (1,)), slice(0)), new)
     return reshape(self, new) if new else self
-
-
-def _plain(x: Any) -> Any:
-    return to_plain(take_current(x))
 
 
 def _length(self: Any) -> int:

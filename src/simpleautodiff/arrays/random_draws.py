@@ -2,7 +2,7 @@
 
 `rng.normal(mu, sigma)` is mu + sigma z with a plain z, so its derivatives are 1 and z; and
 `rng.permutation(x)` takes the elements of x from places that are drawn as x would be permuted. The
-generators here draw the same numbers as those that they replace.
+generators here draw the same numbers as those they replace, into arrays that can be written to.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.registry import is_batch
+from simpleautodiff.arrays.writes.versions import as_made
 from simpleautodiff.core.level import Traced, Written, take_current
 from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.array.shapes import reshape, shape_of
@@ -52,8 +53,10 @@ class MovedDraws:
     def __getattr__(self, name: str) -> Any:
         original = getattr(self.generator, name)
         if name in _CHOOSING:
-            return partial(_choose, original)
-        return partial(self._draw, original, _DRAWS[name]) if name in _DRAWS else original
+            return partial(_make, partial(_choose, original))
+        if name in _DRAWS:
+            return partial(_make, partial(self._draw, original, _DRAWS[name]))
+        return partial(_make, original) if _draws(original) else original
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -68,6 +71,16 @@ class MovedDraws:
         if size is None and any(shape_of(x) for x in given.values()):
             size = np.broadcast_shapes(*[shape_of(x) for x in given.values()])
         return draw(lambda standard: getattr(self.generator, standard)(size=size), **given)
+
+
+def _draws(what: Any) -> bool:
+    """Tell whether it is a function or a method, so that its result may be a new array."""
+    return callable(what) and not isinstance(what, type)
+
+
+def _make(draw: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Draw an array that nodes can be written to."""
+    return as_made(draw(*args, **kwargs), args)
 
 
 def _choose(original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -98,7 +111,7 @@ def stand_ins_for_random() -> dict[int, Any]:
     """Return replacements of np.random, its functions and its generators, by id of the original."""
     module, moved = ModuleType("numpy.random"), MovedDraws(np.random)
     vars(module).update(vars(np.random))
-    replaced = [name for name in (*_DRAWS, *_CHOOSING) if hasattr(np.random, name)]
+    replaced = [name for name in np.random.__all__ if _draws(getattr(np.random, name))]
     vars(module).update({name: getattr(moved, name) for name in replaced})
     for name in ("default_rng", "RandomState"):
         make = getattr(np.random, name)

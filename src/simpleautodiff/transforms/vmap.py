@@ -58,8 +58,9 @@ def vmap(
     chunk_size
         How many examples to compute at a time, to bound the memory; by default all of them.
     branches
-        What to do where `if` or `while` asks for a number that differs from example to example:
-        None, refuse it; `"both"`, run the function once for each path that some examples take.
+        What to do where `if` or `while`, `int()` or the index of a list or a plain array asks for a
+        number that differs from example to example: None, refuse it; `"both"`, run the function
+        once for each path that some examples take.
 
     Examples
     --------

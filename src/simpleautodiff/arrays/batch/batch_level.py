@@ -18,11 +18,11 @@ import numpy as np
 from simpleautodiff.arrays.batch.opaque import Opaque, OpaqueLevel, highest_level
 from simpleautodiff.arrays.call_hints import compiled_call_error
 from simpleautodiff.arrays.join_arrays import stack
-from simpleautodiff.arrays.lost_derivatives import scipy_error
-from simpleautodiff.arrays.writes.example_indices import is_single
+from simpleautodiff.arrays.lost_derivatives import is_step_function, scipy_error
+from simpleautodiff.arrays.writes.example_indices import is_single, to_plain_index
 from simpleautodiff.arrays.writes.views import note, twin
 from simpleautodiff.arrays.writes.writable import get_item
-from simpleautodiff.core.level import Level, apply, to_plain
+from simpleautodiff.core.level import Level, Traced, apply, to_plain
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import (
     RAISED_BY_NUMBERS,
@@ -32,6 +32,7 @@ from simpleautodiff.errors import (
 )
 from simpleautodiff.rules.array.indexing import (
     UNEQUAL_MASKS,
+    find_batches,
     flat_indices,
     getitem,
     scatter,
@@ -39,7 +40,7 @@ from simpleautodiff.rules.array.indexing import (
 )
 from simpleautodiff.rules.array.repeated_values import OneByOne
 from simpleautodiff.rules.array.shapes import broadcast_to, pad_rank, reshape, shape_of, shift_axes
-from simpleautodiff.values.pytree import flatten, map_leaves
+from simpleautodiff.values.pytree import flatten
 
 
 class Parting(BaseException):
@@ -192,9 +193,9 @@ class Batch(Opaque):
         return Batch(self.value.astype(dtype), self.level)
 
     def __getitem__(self, index: Any) -> Any:
-        parts = flatten(index)[0]
-        if not any(type(part) is Batch for part in parts):
-            return getitem(self, map_leaves(to_plain, index) if isinstance(index, tuple) else index)
+        index = to_plain_index(index)
+        if not find_batches(index):
+            return getitem(self, index)
         level: Any = highest_level((self, index))
         try:
             part = _getitem_per_example(level, self, index)
@@ -208,22 +209,57 @@ class Batch(Opaque):
         return LostDerivativeError(
             f"{conversion} of a batch: vmap runs the function once for many examples, each with a "
             f"number of its own. Use functions of NumPy, np.where(condition, a, b) to choose (or "
-            f"vmap(f, branches='both'), which runs every way that an `if` goes), an array "
+            f"vmap(f, branches='both'), which runs once for each way through the code), an array "
             f"made with np.zeros_like(x) to write to, and np.array(a, like=x)[i] for a[i] "
             f"of a plain array{cite_line()}"
         )
 
     def __bool__(self) -> bool:
-        answers = to_plain(self.value)
-        asked = getattr(self.level, "parts_at_branches", False) and not self.shape
-        if not asked or not isinstance(answers, np.ndarray):
+        answer = None if self.shape else self._find_common_answer(lambda x: x != 0)
+        if answer is None:
             raise self._conversion_error("the truth")
-        if answers.any() and not answers.all():
-            raise Parting(self.level, answers.astype(bool))
-        return bool(answers.all())
+        return bool(answer)
+
+    def __int__(self) -> int:
+        return self._find_common_integer("int()")
+
+    def __index__(self) -> int:
+        return self._find_common_integer("the use as an index")
+
+    def _find_common_integer(self, conversion: str) -> int:
+        inner = self.value
+        while type(inner) is Batch:
+            inner = inner.value
+        lost = isinstance(inner, Traced) and not is_step_function(inner)
+        answer = None if lost or self.shape else self._find_common_answer(np.trunc)
+        if answer is None:
+            raise self._conversion_error(conversion)
+        return int(answer)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise compiled_call_error(self) or scipy_error() or self._conversion_error("a plain array")
+        answer = self._find_common_answer(np.array) if self.dtype.kind in "biu" else None
+        if answer is None:
+            error = compiled_call_error(self) or scipy_error()
+            raise error or self._conversion_error("a plain array")
+        return np.array(answer, *args)
+
+    def _find_common_answer(self, question: Callable[[Any], Any]) -> Any:
+        """Return what all examples answer, or have `vmap` separate those that answer otherwise.
+
+        The answer is None where examples stay together, or have no number yet.
+        """
+        whole = to_plain(self.value)
+        if not getattr(self.level, "parts_at_branches", False):
+            return None
+        if type(whole) is Batch:  # nested in another `vmap`, which is asked for each example
+            raise OneByOne(self.level)
+        if type(whole) is not np.ndarray:
+            return None
+        answers = question(whole)
+        same = np.array([np.array_equal(answer, answers[0]) for answer in answers], bool)
+        if not same.all():
+            raise Parting(self.level, same)
+        return answers[0]
 
     def __repr__(self) -> str:
         return f"Batch({self.value!r})"

@@ -14,8 +14,13 @@ import numpy as np
 from simpleautodiff.arrays.given_values import align_phases
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy import factorizations as factors
-from simpleautodiff.arrays.registry import implements_scipy, is_batch
-from simpleautodiff.arrays.scipy.scipy_linalg import check_rank, reject_settings, solve_triangular
+from simpleautodiff.arrays.registry import implements_scipy
+from simpleautodiff.arrays.scipy.scipy_linalg import (
+    check_rank,
+    check_single,
+    reject_settings,
+    solve_triangular,
+)
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import InputError, MatrixError, RuleError, cite_line
 from simpleautodiff.rules.array import matrix_functions as matrices
@@ -237,14 +242,6 @@ def polar(a: Any, side: str = "right") -> Any:
     return turn, matmul(flip(turn), a) if side == "right" else matmul(a, flip(turn))
 
 
-def _check_single(name: str, a: Any) -> None:
-    if is_batch(a):
-        raise RuleError(
-            f"scipy.linalg.{name} takes one matrix at a time, not a batch: call it in a loop, "
-            f"outside of vmap{cite_line()}"
-        )
-
-
 @implements_scipy("linalg.schur")
 def schur(
     a: Any,
@@ -258,7 +255,7 @@ def schur(
 
     The first columns of Z span the same spaces as the first eigenvectors.
     """
-    _check_single("schur", a)
+    check_single("schur", a)
     reject_settings("schur", sort=(sort, None))
     form, basis = scipy_linalg("schur")(to_plain(a), "real")
     found = np.sort(np.diagonal(form))
@@ -283,7 +280,7 @@ def hessenberg(
 
     Each column of Q is A times the previous one, made orthogonal to all before.
     """
-    _check_single("hessenberg", a)
+    check_single("hessenberg", a)
     n = shape_of(a)[-1]
     basis = scipy_linalg("hessenberg")(to_plain(a), calc_q=True)[1]
     columns = [np.eye(n)[:, :1]]
@@ -312,7 +309,7 @@ def ldl(
     check_finite: bool = True,
 ) -> Any:
     """Return L and D with A = L D Lᵀ, and the row order of L, which is plain."""
-    _check_single("ldl", A)
+    check_single("ldl", A)
     if not lower:
         raise RuleError(
             f"scipy.linalg.ldl of a node takes lower=True, the triangle it reads{cite_line()}"

@@ -21,6 +21,7 @@ from simpleautodiff.rules.array.indexing import concatenate, getitem, set_item
 from simpleautodiff.rules.array.linear_systems import cholesky as cholesky_row, flip
 from simpleautodiff.rules.array.matrix_functions import scipy_linalg
 from simpleautodiff.rules.array.products import matmul, swap
+from simpleautodiff.rules.array.repeated_values import OneByOne
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 
 
@@ -36,6 +37,18 @@ def reject_settings(name: str, **given: Any) -> None:
                 f"scipy.linalg.{name} of a node has no rule for {setting}={value!r}; leave it at "
                 f"{default!r}{cite_line()}"
             )
+
+
+def check_single(name: str, a: Any) -> None:
+    """Have `vmap` compute examples one by one if a function takes one matrix at a time."""
+    if is_batch(a):
+        level = to_plain(a).level
+        if getattr(level, "splits", False):
+            raise OneByOne(level)
+        raise RuleError(
+            f"scipy.linalg.{name} takes one matrix at a time, not a batch: call it in a loop"
+            f"{cite_line()}"
+        )
 
 
 def check_rank(name: str, a: Any) -> None:
@@ -178,11 +191,7 @@ def cho_solve(
 @implements_scipy("linalg.lu_factor")
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Return L and U in one matrix, and the pivots, which are plain."""
-    if is_batch(a):
-        raise RuleError(
-            "scipy.linalg.lu_factor takes one matrix at a time, not a batch; use np.linalg.solve, "
-            f"np.linalg.inv or np.linalg.det, which take many{cite_line()}"
-        )
+    check_single("lu_factor", a)
     pivots = scipy_linalg("lu_factor")(to_plain(a))[1]
     return matrices.lu(a, _order(pivots)), pivots
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.registry import as_array
-from simpleautodiff.core.level import Traced
+from simpleautodiff.arrays.registry import FUNCTIONS, as_array
+from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import (
     find_batches,
@@ -19,6 +19,27 @@ from simpleautodiff.rules.array.indexing import (
 )
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where
+from simpleautodiff.values.pytree import flatten, map_leaves
+
+
+def to_plain_index(index: Any) -> Any:
+    """Return an index without nodes; a list with opaque integers is an array, as NumPy reads it."""
+    kind = type(index)
+    if kind in _PLAIN_PARTS or (kind is tuple and _PLAIN_PARTS.issuperset(map(type, index))):
+        return index
+    if isinstance(index, tuple):
+        return tuple([_to_plain_part(part) for part in index])
+    return _to_plain_part(index)
+
+
+_PLAIN_PARTS = {int, slice, type(None), type(...), np.int64, np.ndarray}
+
+
+def _to_plain_part(part: Any) -> Any:
+    part = map_leaves(lambda each: to_plain(take_current(each)), part)
+    if isinstance(part, list) and any([isinstance(leaf, Traced) for leaf in flatten(part)[0]]):
+        return FUNCTIONS[np.asarray](part)
+    return part
 
 
 def put_each(array: Any, value: Any, index: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.registry import FUNCTIONS, IN_PLACE_FUNCTIONS, as_array, is_batch
+from simpleautodiff.arrays.writes.example_indices import to_plain_index
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, Written, take_current, to_plain
 from simpleautodiff.rules.array.indexing import (
@@ -22,7 +23,6 @@ from simpleautodiff.rules.array.indexing import (
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.decisions import find_written_level
 from simpleautodiff.values.functions import Function
-from simpleautodiff.values.pytree import map_leaves
 
 
 def _shape(y: Writable) -> tuple[int, ...]:
@@ -95,7 +95,7 @@ def fill_diagonal(a: Writable, val: Any, wrap: bool = False) -> None:
 
 def write_at(ufunc: Any, a: Any, indices: Any, *values: Any) -> None:
     """Change elements in place; at a repeated index, each time: ufunc.at."""
-    indices = map_leaves(lambda each: to_plain(take_current(each)), indices)
+    indices = to_plain_index(indices)
     if not isinstance(a, (Traced, Written)):
         return ufunc.at(a, indices, *map(take_current, values))  # type: ignore[no-any-return]
     a = a.writable()

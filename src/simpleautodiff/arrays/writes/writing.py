@@ -35,6 +35,7 @@ from simpleautodiff.arrays.writes.example_indices import (
     put_each,
     put_last,
     put_where,
+    to_plain_index,
 )
 from simpleautodiff.arrays.writes.promotion import SPECIAL_METHODS, writable
 from simpleautodiff.arrays.writes.put_functions import write_at
@@ -115,7 +116,7 @@ FUNCTIONS[np.empty] = _make_new(np.zeros)
 
 
 def _get(self: Writable, index: Any) -> Any:
-    return get_item(self, _plain_index(index))
+    return get_item(self, to_plain_index(index))
 
 
 def _get_attribute(self: Writable, name: str) -> Any:
@@ -130,18 +131,8 @@ def _get_attribute(self: Writable, name: str) -> Any:
     return getattr(current, name)
 
 
-def _plain_index(index: Any) -> Any:
-    kind = type(index)
-    if kind in _PLAIN_PARTS or (kind is tuple and _PLAIN_PARTS.issuperset(map(type, index))):
-        return index
-    return map_leaves(lambda each: to_plain(take_current(each)), index)
-
-
-_PLAIN_PARTS = {int, slice, type(None), type(...), np.int64, np.ndarray}
-
-
 def _set(self: Writable, index: Any, value: Any) -> None:
-    index = _plain_index(index)
+    index = to_plain_index(index)
     if type(value) not in NODES:
         if is_written_where_it_lies(self, index, value):
             return
