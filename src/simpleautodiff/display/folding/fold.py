@@ -314,7 +314,7 @@ def _describe_box(box: Box) -> str:
     if not box.single:
         return box.title
     operator, line = box.mark
-    return line.split(":", 2)[-1].strip() or operator
+    return str(line.split(":", 2)[-1].strip() or operator)
 
 
 def _unfold_outer(boxes: list[Box], room: int) -> list[Box]:
