@@ -161,9 +161,10 @@ def test_a_name_that_is_too_long_for_its_box_is_cut_and_no_other_name(tab, tmp_p
     boxes = tab.eval_on_selector_all(
         "g.node", "all => all.map((g) => [...g.querySelectorAll('text')].map((t) => t.textContent))"
     )
-    shown = [text[-2] for text in boxes if text[0].startswith("c[")]
-    # ∂y/∂c[3] = hidden[3] = tanh(0.5 * 0.4 + 0.3)
-    assert [unicodedata.normalize("NFD", text) for text in shown] == ["c\u0304… = 0.462"]
+    shown = [text[-2] for text in boxes if text[0].startswith(("c[", "w["))]
+    # ∂y/∂c[3] is tanh(0.5), ∂y/∂w[3] is 0.5 c[3] (1 - tanh(0.5)²)
+    names = {unicodedata.normalize("NFD", text) for text in shown}
+    assert names == {"c\u0304[3] = 0.462", "w\u0304… = 0.197"}
 
 
 # --- found ------------------------------------------------------------------------------------
@@ -506,8 +507,12 @@ def move(tab, name, number):
 
 def table_rows(tab):
     """Return the rows of the table: name, symbols, numbers, result."""
-    lines = tab.inner_text(".table").replace("−", "-").splitlines()[1:]
-    return [line.split("\t") for line in lines]
+    rows = tab.eval_on_selector_all(
+        ".table tbody tr",
+        """all => all.map(row => [...row.cells].flatMap(
+            (cell) => [cell.innerText, ...Array(cell.colSpan - 1).fill("")]))""",
+    )
+    return [[text.replace("−", "-") for text in row] for row in rows]
 
 
 def test_a_slider_crosses_what_where_chooses(tab, tmp_path):
@@ -613,6 +618,39 @@ def test_an_input_of_arrays_that_a_sweep_does_not_reach_has_a_row(tab, tmp_path)
         "x\u0307∂x/∂a0",
         f"{unicodedata.normalize('NFD', cosine.name)}x\u0307 × (−sin(x))0",
     ]
+
+
+def test_a_gradient_is_a_heat_map_in_a_large_program_too(tab, tmp_path):
+    def f(x, k):
+        out = np.zeros((6, 6))
+        for i in range(6):
+            for j in range(6):
+                out[i, j] = np.sum(x[i : i + 3, j : j + 3] * k)
+        return np.mean(out)
+
+    x = np.linspace(-1.0, 1.0, 64).reshape(8, 8)
+    open_page(tab, tmp_path, f, x, np.eye(3))
+    phase(tab, "reverse")
+    tab.keyboard.press("End")
+    captions = tab.locator(".arrays figcaption").all_inner_texts()
+    assert captions == ["x, value", "x, adjoint"]
+    tops = tab.evaluate(
+        """() => [...document.querySelectorAll("g.node")].flatMap((g) => {
+            const box = (part) => g.querySelector(part).getBBox();
+            const [heat, text] = [box(".heat"), box(".derivative")];
+            return heat.width && text.width ? [text.x + text.width - heat.x] : [];
+        })"""
+    )
+    assert len(tops) >= 2
+    assert max(tops) <= 0  # no name reaches into a map
+
+
+def test_names_of_results_are_set_as_names(tab, tmp_path):
+    open_page(tab, tmp_path, lambda a, b: [a * b, a - b], 2.0, 3.0)
+    phase(tab, "reverse")
+    tab.keyboard.press("End")
+    seed = tab.locator("tbody tr").first.locator("td").first
+    assert seed.locator("sub").all_inner_texts() == ["1"]
 
 
 def test_no_tangent_of_an_array_is_said_to_be_zero(tab, tmp_path):

@@ -47,8 +47,9 @@ class Problem:
     @property
     def y(self) -> str:
         """The name of the result: y, or another letter if an input or a variable has it."""
-        parts = [] if self.file else _PARTS.findall(self.text)
-        taken = {name[0] for name in self.names} | set(parts)
+        parts = set() if self.file else set(_PARTS.findall(self.text))
+        parts.discard(re.split(r"[;\n]", self.text.strip())[-1].strip())  # the result itself
+        taken = {name[0] for name in self.names} | parts
         return next((letter for letter in "yzfgh" if letter not in taken), "result")
 
     @property

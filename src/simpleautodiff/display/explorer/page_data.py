@@ -253,14 +253,18 @@ def _forward(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
 
 
 def _reverse(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
+    small = len(program.nodes) <= MOST_DRAWN
+    items = program.accumulations(name)
+    inputs = {program.names[node] for node in program.inputs}
+    last = {item.parent: k for k, item in enumerate(items) if item.parent in inputs}
     return {
         "mode": "reverse",
         "root": at[name],
         "seed": seed_symbols(program, name, "reverse"),
         "search": [[int(kind == "place"), at[node]] for kind, node in search_up(program, name)],
-        "terms": [
-            [*_term(at, item), json_number(item.total, len(program.nodes) <= MOST_DRAWN)]
-            for item in go_through(program.accumulations(name), "reverse sweep")
+        "terms": [  # with elements, also of a large program, where they are the gradient
+            [*_term(at, item), json_number(item.total, small or last.get(item.parent) == k)]
+            for k, item in enumerate(go_through(items, "reverse sweep"))
         ],
     }
 

@@ -316,7 +316,7 @@ def _describe_box(box: Box) -> str:
     operator: str
     line: str
     operator, line = box.mark
-    return line.split(":", 2)[-1].strip() or operator
+    return str(line.split(":", 2)[-1].strip() or operator)
 
 
 def _unfold_outer(boxes: list[Box], room: int) -> list[Box]:

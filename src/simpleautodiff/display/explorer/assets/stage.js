@@ -1,6 +1,6 @@
 // The graph in its window: drawn, painted at a step, scrolled and enlarged, with a map of the whole.
 
-const SMALLER = 0.7, DIGIT = 7.5; // names on boxes' last lines, as a part of those on top; pixels of a digit there
+const SMALLER = 0.8, DIGIT = 7; // names on boxes' last lines, as a part of those on top; pixels of a digit there
 const LARGEST = 1.45; // of the size in which texts are set: a graph is never drawn smaller than 1
 
 // `now()` is what the page shows: its numbers, how it is folded, its phase and step.
@@ -88,7 +88,7 @@ function stage(root, part, doc, now, write) {
     const seen = state.hasValue(i) && !(several && found !== undefined);
     const drawn = (number) => !several && hasElements(number); // as a map, which needs room
     value.textContent = !seen ? "" : `${several ? "→ " : ""}${brief(model.values[i], drawn(model.values[i]) ? 8 : several ? 9 : 11, !doc.nodes[i].op)}`;
-    derivative.replaceChildren(...(found === undefined ? [] : drawn(found) ? nameSvg(nameOf(i), mode)
+    derivative.replaceChildren(...(found === undefined ? [] : drawn(found) || drawn(model.values[i]) ? nameSvg(nameOf(i), mode)
       : equation(nameOf(i), mode, brief(found, 11))));
     badge.textContent = !several && phase.id === "order" && state.placed.has(i) ? rank.get(i) : "";
     paintHeat(tiny, ...[seen ? model.values[i] : undefined, found].map((number) => (drawn(number) ? number : undefined)));
@@ -104,7 +104,7 @@ function stage(root, part, doc, now, write) {
 
   // A derivative with its name; with the beginning of it, or alone, where the box is too small for more.
   function equation(name, mode, number) {
-    const shown = [name, clipped(name, 2)].find((text) => SMALLER * nameWidth(text) + DIGIT * (number.length + 3) <= doc.box[0] - 12);
+    const shown = [name, clipped(name, 2)].find((text) => SMALLER * nameWidth(text) + DIGIT * (number.length + 3) <= doc.box[0] - 10);
     return shown ? [...nameSvg(shown, mode), ` = ${number}`] : [number];
   }
 

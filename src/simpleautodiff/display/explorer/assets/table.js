@@ -26,6 +26,7 @@ function withPowers(text, write = (part) => part) {
 function writer(doc, now) {
   const byName = new Map();
   doc.nodes.forEach((node, i) => (node.text || node.named || !node.op) && byName.set(node.name, i));
+  for (const [i, name] of resultNames(doc)) if (!byName.has(name)) byName.set(name, i);
   const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const spelled = new Map([...byName.keys()].flatMap((name) =>
     [[name, [name]], [dotted(name), [name, "forward"]], [barred(name), [name, "reverse"]]]));
@@ -117,7 +118,7 @@ function writer(doc, now) {
     const arrays = phase.id !== "order" && lines.some((line) => line[3].classList.contains("array"));
     const kind = !arrays ? phase.id : lines.some((line) => line[2].textContent) ? "mixed" : "bare"; // without numbers
     if (kind !== phase.id || kind === "order") lines.flat().forEach(entitle); // whose columns may cut it
-    if (kind === "mixed") lines = lines.map(widened);
+    if (kind !== "bare" && kind !== "order") lines = lines.map(widened);
     const body = events.map((event, j) => {
       const i = first + j;
       const state = i === count - 1 ? "current" : i < count ? "" : "later";
@@ -129,33 +130,33 @@ function writer(doc, now) {
     const rest = phase.events.length - first - events.length;
     return make("table", { class: kind },
       make("thead", {}, make("tr", {}, ...heads.map((h) => make("th", { scope: "col" }, h)))),
-      make("tbody", {}, ...withoutTangent(phase), more(first, "earlier", first - (most >> 2)), ...body, more(rest, "later", first + events.length + (most >> 2)), ...withoutAdjoint(phase)));
+      make("tbody", {}, ...withoutTangent(phase, kind), more(first, "earlier", first - (most >> 2)), ...body, more(rest, "later", first + events.length + (most >> 2)), ...withoutAdjoint(phase, kind)));
   }
 
   // What a sweep does not reach has the derivative 0, as in the tables; no step leads there.
-  function zeroRow(i, mode, { symbols, numbers }) {
+  function zeroRow(i, mode, { symbols, numbers }, kind) {
     const cells = rowCells({ name: nameHtml(nameOf(i), mode), symbols: math(symbols), numbers: math(numbers), result: "0" });
     cells.forEach(entitle);
-    return make("tr", { class: "unreached", "data-node": i }, ...cells);
+    return make("tr", { class: "unreached", "data-node": i }, ...(kind === "bare" ? cells : widened(cells)));
   }
 
   const quotient = (of, by) => ({ symbols: `∂${of}/∂${by}`, numbers: "" });
 
   // Of a forward sweep, all nodes that it does not reach, but for those in folded boxes.
-  function withoutTangent(phase) {
+  function withoutTangent(phase, kind) {
     if (phase.id !== "forward" || doc.nodes.length > MOST_ROWS) return [];
     const { root, order } = doc.sweeps[phase.sweep], reached = new Set(order);
     const { owner } = now().fold;
     return doc.nodes.flatMap((node, i) => (reached.has(i) || doc.boxes[owner[i]].size > 1 ? []
-      : [zeroRow(i, "forward", node.op ? tangentSides(i, phase) : quotient(node.name, nameOf(root)))]));
+      : [zeroRow(i, "forward", node.op ? tangentSides(i, phase) : quotient(node.name, nameOf(root)), kind)]));
   }
 
   // Of a reverse sweep, the inputs that it does not reach.
-  function withoutAdjoint(phase) {
+  function withoutAdjoint(phase, kind) {
     if (phase.id !== "reverse" || doc.nodes.length > MOST_ROWS) return [];
     const { root } = doc.sweeps[phase.sweep];
     const reached = new Set([root, ...now().model.sweeps[phase.sweep].terms.map(([node]) => node)]);
-    return doc.inputs.filter((i) => !reached.has(i)).map((i) => zeroRow(i, "reverse", quotient(resultNames(doc).get(root) ?? nameOf(root), nameOf(i))));
+    return doc.inputs.filter((i) => !reached.has(i)).map((i) => zeroRow(i, "reverse", quotient(resultNames(doc).get(root) ?? nameOf(root), nameOf(i)), kind));
   }
 
   // Symbols without numbers beside them take their room.
@@ -166,7 +167,7 @@ function writer(doc, now) {
   }
 
   // A row that is still to come has nothing but its name.
-  const coming = ([name, ...cells]) => [name, ...cells.map(() => make("td"))];
+  const coming = ([name, ...cells]) => [name, ...cells.map(({ colSpan }) => make("td", { colspan: colSpan > 1 && colSpan }))];
 
   // A row that stands for rows not shown; it brings them.
   function more(count, where, middle) {
