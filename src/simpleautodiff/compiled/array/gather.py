@@ -103,3 +103,19 @@ def find_distances(index: Any, view: View, size: int) -> tuple[Any, int]:
         numbers = np.asarray(part, np.int64)
         far = far + np.where(numbers < 0, numbers + n, numbers) * step
     return np.ascontiguousarray(far), chosen.behind
+
+
+def are_distinct(distances: Any) -> bool:
+    """Tell whether no element is selected twice.
+
+    Examples
+    --------
+    >>> are_distinct(np.array([[4, 2], [0, 3]])), are_distinct(np.array([4, 2, 4]))
+    (True, False)
+    """
+    if not distances.size:
+        return True
+    low = distances.min()
+    seen = np.zeros(distances.max() - low + 1, bool)
+    seen[distances - low] = True  # sorting them takes several hundred times as long
+    return bool(np.count_nonzero(seen) == distances.size)
