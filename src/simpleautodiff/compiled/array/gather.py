@@ -7,6 +7,7 @@ at every call, and their bounds are checked before anything is read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -81,6 +82,23 @@ def put_indices_first(plan: LoopSchedule, line: Line) -> Line | None:
     place = plan.append(line._replace(args=args, shape=result))
     back = tuple(np.argsort(order if rest else first).tolist())
     return Line(TABLE["transpose"], (place, back), {}, line.shape, dtype)
+
+
+def index_along(lines: Sequence[Line], line: Line) -> Line | None:
+    """Return `np.take_along_axis` as an index of all axes; None if that is not possible."""
+    given = line.named_arguments()
+    x, index, axis = given["arr"], given["indices"], given["axis"]
+    if axis is None or next(places(index), None) is None:
+        return None
+    shape = lines[index].shape
+    grid: list[Any] = [np.arange(n) for n in shape]
+    parts = list(np.ix_(*grid))
+    full = lines[x].shape if type(x) is Ref else np.shape(x)
+    axis %= len(shape)
+    if any(n != m for k, (n, m) in enumerate(zip(full, shape, strict=True)) if k != axis):
+        return None
+    parts[axis] = index
+    return line._replace(what=TABLE["getitem"], args=(x, tuple(parts)), kwargs={})
 
 
 def _is_all(part: Any) -> bool:
