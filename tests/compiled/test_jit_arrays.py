@@ -887,3 +887,28 @@ def test_few_lines_of_many_steps_are_loops():
         for _ in range(3):
             close(compiled(x), gradient(x), 1e-12, 1e-12)
         assert says in compiled.explain()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.any(x > 1.0, axis=1) * np.sum(x, axis=1),
+        lambda x: np.where(np.all(x > -1.0, axis=0, keepdims=True), x, 2 * x),
+        lambda x: np.all(x * x, axis=(0, 1)) * x,
+        lambda x: x * np.count_nonzero(x > 0.5),
+        lambda x: x * np.count_nonzero(x, axis=-1, keepdims=True),
+        lambda x: np.where(np.any(x != x), 0.0, x) + np.count_nonzero(np.maximum(x, 0.0)),
+        lambda x: np.take_along_axis(x * x, np.argmin(x, axis=1)[:, None], 1),
+        lambda x: np.take_along_axis(x, np.argmax(x, axis=0)[None], axis=0) * x,
+    ],
+)
+def test_masks_are_reduced_and_looked_up_in_loops(f):
+    square = ad.grad(lambda x: np.sum(f(x) ** 2))
+    compiled = ad.jit(square, tier="optimised")
+    points = [rng.normal(size=(30, 70)) for _ in range(3)]
+    points[1][3, 5] = points[1][7] = 0.0
+    points[2][4, 4] = np.nan
+    for x in (points[0], *points):
+        with np.errstate(all="ignore"):
+            close(compiled(x), square(x), 1e-12, 1e-12)
+    assert "NumPy" not in compiled.explain()

@@ -45,6 +45,27 @@ def test_products_in_float32_stay_float32():
 
 @pytest.mark.parametrize(
     "subscripts",
+    ["aab->b", "aba->ab", "aabb->ba", "aab,b->", "abab,ab->b", "aaa->a", "aa,bb->", "aab->"],
+)
+def test_einsum_of_diagonals(subscripts):
+    rng = np.random.default_rng(len(subscripts))
+    terms = subscripts.partition("->")[0].split(",")
+    arrays = [rng.normal(size=[{"a": 30, "b": 20}[x] for x in term]) for term in terms]
+
+    def f(*arrays):
+        return np.sum(np.einsum(subscripts, *[np.sin(x) for x in arrays]) ** 2)
+
+    slopes = ad.grad(f, tuple(range(len(arrays))))
+    compiled = ad.jit(slopes, tier="optimised")
+    for _ in range(2):
+        found = compiled(*arrays)
+    for one, other in zip(found, slopes(*arrays), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12)
+    assert "NumPy" not in compiled.explain()
+
+
+@pytest.mark.parametrize(
+    "subscripts",
     ["bij,bjk->bik", "nki,nkj->nij", "abc,cd->abd", "abc,bcd->ad", "abc,dcb->da", "abij,bjk->aibk",
      "ij,kjl->kil", "bi,bj->bij", "bij,bj->bi", "bij,bij->b", "abc,abd->cd", "iab,jab->ij",
      "ab,cd->abcd", "abc,bd->dac", "abx,aby->bxy", "abc,ad->cd"],

@@ -275,3 +275,47 @@ def test_the_least_and_the_largest_are_pythons(x):
     compiled(0.5)
     np.testing.assert_array_equal(compiled(x), ad.value_and_grad(f)(x))
     np.testing.assert_array_equal(compiled(x)[0], f(x))
+
+
+def by_cases(x):
+    total, mode = 0.0, 0
+    for k in range(STEPS):
+        match k % 3:
+            case 0:
+                part = x * k
+            case 1 | 2 if x > 0.3:
+                part = 0.5 * x
+                mode = 1
+            case _:
+                part = x - 1.0
+        total = total + part
+        match mode:
+            case 1:
+                x = 0.98 * x
+            case 0:
+                x = 1.01 * x
+    return total
+
+
+def by_cases_that_set_variables(x):
+    total = 0.0
+    for k in range(STEPS):
+        match (k % 2, x):
+            case (0, y):
+                total = total + y
+            case (n, y):
+                total = total + n * y * y
+        x = 0.98 * x
+    return total
+
+
+@pytest.mark.parametrize("f", [by_cases, by_cases_that_set_variables])
+def test_cases_are_pythons(f):
+    test_both_branches_are_pythons(f)
+
+
+def test_a_loop_with_cases_is_recorded_by_one_step():
+    compiled = ad.jit(ad.grad(by_cases), tier="optimised")
+    for x in (POINTS[0], *POINTS):
+        compiled(x)
+    assert "recorded by one step each" in compiled.explain()

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from simpleautodiff.compiled.array.boxes import roll_pieces
-from simpleautodiff.compiled.array.gather import find_distances
+from simpleautodiff.compiled.array.gather import are_distinct, find_distances
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.array.view_accesses import Shape, View, apply_view, steps, whole
 from simpleautodiff.compiled.recording.trace_program import Ref
@@ -120,7 +118,7 @@ def scatter_loops(plan: LoopSchedule, number: int) -> Iterator[Loop]:
     to = find_chosen_access(plan, result, chosen, source.shape, dtype)
     far, behind = chosen
     says = f"scatter {source.shape}"
-    if type(far) is not Ref and np.unique(far).size == far.size:
+    if type(far) is not Ref and are_distinct(far):
         yield Loop(source.shape, flat, loads, [(place, to)], [], says)
     else:
         rows = bool(behind) and source.shape[-1] > 1
@@ -140,7 +138,7 @@ def assemble_set_item(plan: LoopSchedule, number: int) -> Iterator[Loop]:
     if part or is_basic(index):
         return
     far, behind = find_distances(index, result, plan.size(number))
-    yield _write_at(plan, number, (far, behind), far.shape, np.unique(far).size < far.size)
+    yield _write_at(plan, number, (far, behind), far.shape, not are_distinct(far))
 
 
 def _write_at(plan: LoopSchedule, number: int, chosen: Any, leading: Shape, repeats: bool) -> Loop:

@@ -79,7 +79,8 @@ def _sizes(plan: LoopSchedule, terms: list[str], operands: list[Any]) -> dict[st
 
 def _terms(plan: LoopSchedule, line: Line) -> tuple[list[str], str, list[Any]] | None:
     """Return a letter for every axis of every factor and of the result, and the factors."""
-    operands = list(line.args[1:] if line.name == "einsum" else line.args)
+    given = line.args[1:] if line.name == "einsum" else line.args
+    operands = [np.asarray(x) if isinstance(x, np.generic) else x for x in given]
     if not all(type(x) is Ref or isinstance(x, np.ndarray) for x in operands):
         return None
     if any(_dtype(plan, x) != line.dtype or 0 in _shape(plan, x) for x in operands):
@@ -87,6 +88,9 @@ def _terms(plan: LoopSchedule, line: Line) -> tuple[list[str], str, list[Any]] |
     if line.name == "einsum":
         inputs, output = line.args[0].replace(" ", "").split("->")
         terms = inputs.split(",")
+        if "." not in inputs:
+            diagonals = [_diagonal(plan, *x) for x in zip(terms, operands, strict=True)]
+            terms, operands = [x for x, _ in diagonals], [x for _, x in diagonals]
     elif line.name == "mul":
         output = _LETTERS[: len(line.shape)]
         terms = [output[len(output) - len(_shape(plan, x)) :] for x in operands]
@@ -103,6 +107,26 @@ def _terms(plan: LoopSchedule, line: Line) -> tuple[list[str], str, list[Any]] |
         output = f"{batch}{row}{column}"
     plain = all(len(set(term)) == len(term) and "." not in term for term in terms)
     return (terms, output, operands) if plain else None
+
+
+def _diagonal(plan: LoopSchedule, term: str, x: Any) -> tuple[str, Any]:
+    """Return the elements of a factor for which axes with the same letter have the same index."""
+    repeated = next((letter for letter in term if term.count(letter) > 1), None)
+    if repeated is None:
+        return term, x
+    first, second = term.index(repeated), term.rindex(repeated)
+    others = [k for k in range(len(term)) if k not in (first, second)]
+    left = "".join([term[k] for k in others])
+    dtype, full = _dtype(plan, x), _shape(plan, x)
+    shape, n = tuple([full[k] for k in others]), full[first]
+    if type(x) is not Ref:
+        x = np.ascontiguousarray(np.diagonal(x, axis1=first, axis2=second))
+        return _diagonal(plan, left + repeated, x)
+    order, each = (*others, first, second), (*[slice(None)] * len(shape), slice(None, None, n + 1))
+    x = plan.append(Line(TABLE["transpose"], (x, order), {}, (*shape, n, n), dtype))
+    x = plan.append(Line(TABLE["reshape"], (x, (*shape, n * n)), {}, (*shape, n * n), dtype))
+    x = plan.append(Line(TABLE["getitem"], (x, each), {}, (*shape, n), dtype))
+    return _diagonal(plan, left + repeated, x)
 
 
 def _shape(plan: LoopSchedule, x: Any) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ at every call, and their bounds are checked before anything is read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -83,6 +84,23 @@ def put_indices_first(plan: LoopSchedule, line: Line) -> Line | None:
     return Line(TABLE["transpose"], (place, back), {}, line.shape, dtype)
 
 
+def index_along(lines: Sequence[Line], line: Line) -> Line | None:
+    """Return `np.take_along_axis` as an index of all axes; None if that is not possible."""
+    given = line.named_arguments()
+    x, index, axis = given["arr"], given["indices"], given["axis"]
+    if axis is None or next(places(index), None) is None:
+        return None
+    shape = lines[index].shape
+    grid: list[Any] = [np.arange(n) for n in shape]
+    parts = list(np.ix_(*grid))
+    full = lines[x].shape if type(x) is Ref else np.shape(x)
+    axis %= len(shape)
+    if any(n != m for k, (n, m) in enumerate(zip(full, shape, strict=True)) if k != axis):
+        return None
+    parts[axis] = index
+    return line._replace(what=TABLE["getitem"], args=(x, tuple(parts)), kwargs={})
+
+
 def _is_all(part: Any) -> bool:
     return isinstance(part, slice) and part == slice(None)
 
@@ -103,3 +121,19 @@ def find_distances(index: Any, view: View, size: int) -> tuple[Any, int]:
         numbers = np.asarray(part, np.int64)
         far = far + np.where(numbers < 0, numbers + n, numbers) * step
     return np.ascontiguousarray(far), chosen.behind
+
+
+def are_distinct(distances: Any) -> bool:
+    """Tell whether no element is selected twice.
+
+    Examples
+    --------
+    >>> are_distinct(np.array([[4, 2], [0, 3]])), are_distinct(np.array([4, 2, 4]))
+    (True, False)
+    """
+    if not distances.size:
+        return True
+    low = distances.min()
+    seen = np.zeros(distances.max() - low + 1, bool)
+    seen[distances - low] = True  # sorting them takes several hundred times as long
+    return bool(np.count_nonzero(seen) == distances.size)

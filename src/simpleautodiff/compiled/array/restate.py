@@ -1,4 +1,4 @@
-"""Replace lines by others that loops and BLAS know: sums of products, indices of the first axes."""
+"""Replace lines by others that loops and BLAS know: sums of products, reductions, indices."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simpleautodiff.compiled.array.all_any import reduce_bools
+from simpleautodiff.compiled.array.arg_extremes import find_places
 from simpleautodiff.compiled.array.einsum import contract, contract_sum
-from simpleautodiff.compiled.array.gather import put_indices_first
+from simpleautodiff.compiled.array.gather import index_along, put_indices_first
 from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
 from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter
+from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.row import TABLE
 
 if TYPE_CHECKING:
@@ -17,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def restate(plan: LoopSchedule, line: Line) -> Line:
-    """Return a line of a row, or the last of the lines that replace it; the others are added."""
+    """Return a line, or the last of the lines that replace it; the others are added."""
+    if not isinstance(line.what, Primitive):
+        return line if plan.alone else _restate_function(plan, line)
     if line.name in ("getitem", "scatter"):
         return _put_indices_first(plan, line)
     line = _in_floats(plan, line)
@@ -26,6 +31,14 @@ def restate(plan: LoopSchedule, line: Line) -> Line:
     if line.name in ("sum", "sum_to") and not plan.alone and not plan.exact:
         return contract_sum(plan, line) or line
     return line
+
+
+def _restate_function(plan: LoopSchedule, line: Line) -> Line:
+    """Return a function of NumPy without a derivative as rows, if that is possible."""
+    if line.what is np.take_along_axis:
+        index = index_along(plan.lines, line)
+        return restate(plan, index) if index else line
+    return find_places(plan, reduce_bools(plan, line))
 
 
 def _in_floats(plan: LoopSchedule, line: Line) -> Line:

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.all_any import reduce_bools
-from simpleautodiff.compiled.array.arg_extremes import find_places
 from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS, boxes, read_by_element
 from simpleautodiff.compiled.array.boxes import Boxes
 from simpleautodiff.compiled.array.classify import (
@@ -149,10 +147,7 @@ class LoopSchedule:
 
     def append(self, line: Line) -> Ref:
         """Add a line, and decide how it is computed; NumPy waits for the guards before it."""
-        if isinstance(line.what, Primitive):
-            line = restate(self, line)
-        elif not self.alone:
-            line = find_places(self, reduce_bools(self, line))
+        line = restate(self, line)
         if not self.alone and not self.exact:
             solved = lower_to_lapack(self, line)
             if solved is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.compiled.array.gather import index_along
 from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
@@ -49,13 +49,6 @@ def _each(program: RecordedProgram, take: Callable[[_Rewriting, Line], Ref]) -> 
     return RecordedProgram(
         new.lines, program.inputs, guards, with_values(list(program.outputs), of)
     )
-
-
-def settings(line: Line) -> dict[str, Any]:
-    """Return the arguments of a function of NumPy by their names."""
-    bound = inspect.signature(line.what).bind(*line.args, **line.kwargs)
-    bound.apply_defaults()
-    return dict(bound.arguments)
 
 
 class _Rewriting:
@@ -111,7 +104,7 @@ def _extreme(row: str) -> Callable[[_Rewriting, Line], Line | None]:
     """Return a rewriting of `np.all` as a minimum of bools, or of `np.any` as a maximum."""
 
     def rewrite(new: _Rewriting, line: Line) -> Line | None:
-        given = settings(line)
+        given = line.named_arguments()
         x, keeps = given["a"], given["keepdims"]
         if type(x) is not Ref or given["where"] is not np._NoValue:
             return None
@@ -124,7 +117,7 @@ def _extreme(row: str) -> Callable[[_Rewriting, Line], Line | None]:
 
 
 def _count(new: _Rewriting, line: Line) -> Line | None:
-    given = settings(line)
+    given = line.named_arguments()
     if type(given["a"]) is not Ref:
         return None
     args = new.as_bool(given["a"]), given["axis"], bool(given["keepdims"])
@@ -133,7 +126,7 @@ def _count(new: _Rewriting, line: Line) -> Line | None:
 
 def _digitize(new: _Rewriting, line: Line) -> Line | None:
     """Write the bin of a number as its position among increasing bounds."""
-    given = settings(line)
+    given = line.named_arguments()
     bins = given["bins"]
     if not isinstance(bins, np.ndarray) or np.any(np.diff(bins) < 0):
         return None
@@ -142,21 +135,8 @@ def _digitize(new: _Rewriting, line: Line) -> Line | None:
 
 
 def _along(new: _Rewriting, line: Line) -> Line | None:
-    """Write an index along one axis as an index of all axes."""
-    given = settings(line)
-    x, index, axis = given["arr"], given["indices"], given["axis"]
-    if axis is None or next(places(index), None) is None:
-        return None
-    shape = new.lines[index].shape
-    grid: list[Any] = [np.arange(n) for n in shape]
-    parts = list(np.ix_(*grid))
-    full = new.lines[x].shape if type(x) is Ref else np.shape(x)
-    axis %= len(shape)
-    if any(n != m for k, (n, m) in enumerate(zip(full, shape, strict=True)) if k != axis):
-        return None
-    parts[axis] = index
-    chosen = line._replace(what=TABLE["getitem"], args=(x, tuple(parts)), kwargs={})
-    return _rewrite_index(new, chosen)
+    chosen = index_along(new.lines, line)
+    return chosen and _rewrite_index(new, chosen)
 
 
 def _rewrite_index(new: _Rewriting, line: Line) -> Line | None:

@@ -39,8 +39,8 @@ _HELPERS = {  # what rewritten loops call, by module
 GO_ON, BREAK = 0, 1  # exits of a step; each `return` and `raise` has a further number
 _REFUSED = (
     ast.AsyncFor, ast.AsyncWith, ast.Await, ast.ClassDef, ast.Delete, ast.FunctionDef, ast.Global,
-    ast.Import, ast.ImportFrom, ast.Lambda, ast.Match, ast.NamedExpr, ast.Nonlocal, ast.Try,
-    ast.Yield, ast.YieldFrom,
+    ast.Import, ast.ImportFrom, ast.Lambda, ast.NamedExpr, ast.Nonlocal, ast.Try, ast.Yield,
+    ast.YieldFrom,
 )  # fmt: skip
 
 
@@ -287,6 +287,8 @@ def _can_repeat(node: ast.AST) -> bool:
     """Tell whether a part of a loop can be part of a function."""
     if isinstance(node, ast.FunctionDef) and node.name.startswith("<"):
         return True  # a loop inside that has been rewritten
+    if isinstance(node, ast.MatchAs | ast.MatchStar | ast.MatchMapping):
+        return isinstance(node, ast.MatchAs) and node.name is None  # others set variables
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant)  # what does not return anything has effects
     changes = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)

@@ -60,7 +60,7 @@ def find_shared(function: ast.FunctionDef) -> set[str]:
     for node in ast.walk(function):
         if isinstance(node, ast.Global | ast.Nonlocal):
             names |= {*node.names}
-        is_step = getattr(node, "name", "").startswith("<")  # of a loop that was rewritten
+        is_step = str(getattr(node, "name", "")).startswith("<")  # of a loop that was rewritten
         if isinstance(node, (*SCOPES, ast.GeneratorExp)) and node is not function and not is_step:
             names |= {name for part in ast.walk(node) for name in _reads(part)}
     return names
@@ -118,6 +118,9 @@ class _Flow:
                 self.load(statement.test, known)
                 known = known | find_stored(statement.test).names
                 return self.block(statement.body, known) & self.block(statement.orelse, known)
+            case ast.Match():
+                self.load(statement.subject, known)
+                return self._follow_cases(statement.cases, known)
             case ast.While():
                 self.load(statement.test, known)
                 self.block([*statement.body, *statement.orelse], known)
@@ -137,3 +140,12 @@ class _Flow:
                 self.load(statement, known)
                 known = known | find_stored(statement).names
         return known
+
+    def _follow_cases(self, cases: list[ast.match_case], known: set[str]) -> set[str]:
+        """Return the variables that are set whichever case it is, or none of them."""
+        ends = [known]
+        for case in cases:
+            self.load(case.pattern, known)
+            self.load(case.guard or case.pattern, known)
+            ends.append(self.block(case.body, known))
+        return set.intersection(*ends)

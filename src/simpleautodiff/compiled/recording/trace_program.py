@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import struct
 from collections.abc import Iterator
 from types import CodeType
@@ -43,6 +44,12 @@ class Line(NamedTuple):
         if self.kwargs:
             _collect(self.kwargs, found)
         return found
+
+    def named_arguments(self) -> dict[str, Any]:
+        """Return the arguments of a function of NumPy by their names."""
+        bound = inspect.signature(self.what).bind(*self.args, **self.kwargs)
+        bound.apply_defaults()
+        return dict(bound.arguments)
 
     def renumbered(self, of: Any) -> Line:
         """Return the line with other references."""

@@ -15,7 +15,6 @@ from simpleautodiff.compiled.array.view_accesses import View, steps
 from simpleautodiff.compiled.backends.c.c_factorizations import use
 from simpleautodiff.compiled.backends.c.c_file import CFile
 from simpleautodiff.compiled.backends.c.c_special import SPECIAL
-from simpleautodiff.compiled.backends.rewriting import settings
 from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
 from simpleautodiff.compiled.scalar.lower_rows import LOWERED_ROWS, dtype_letter
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
@@ -145,7 +144,7 @@ def _axes(shape: Shape, axis: int | None) -> Shape:
 
 
 def _argsort(call: _Call) -> list[str]:
-    given = settings(call.line)
+    given = call.line.named_arguments()
     x = given["a"]
     axes, kind = _axes(call.shape(x), given["axis"]), call.dtype_of(x)
     source, order = call.argument_address(x, kind), call.result()
@@ -153,7 +152,7 @@ def _argsort(call: _Call) -> list[str]:
 
 
 def _extreme_place(call: _Call) -> list[str]:
-    given = settings(call.line)
+    given = call.line.named_arguments()
     x = given["a"]
     kind = call.dtype_of(x)
     axes = _axes(call.shape(x), given["axis"])
@@ -161,7 +160,7 @@ def _extreme_place(call: _Call) -> list[str]:
 
 
 def _searchsorted(call: _Call) -> list[str]:
-    given = settings(call.line)
+    given = call.line.named_arguments()
     bounds, x = given["a"], given["v"]
     kinds = {call.dtype_of(bounds), call.dtype_of(x)}
     kind = kinds.pop() if len(kinds) == 1 else "d"
