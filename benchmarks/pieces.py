@@ -41,13 +41,23 @@ def _replace(module: Any, name: str, value: Any) -> Off:
     return lambda: mock.patch.object(module, name, value)
 
 
+@contextmanager
+def _single_blocks() -> Iterator[None]:
+    """Let each pooled block be an allocation of its own; those in large pieces are freed."""
+    from simpleautodiff.fast import memory_pool
+
+    memory_pool.POOL.parts.clear()
+    with mock.patch.object(memory_pool, "MIN_TOGETHER", NEVER):
+        yield
+
+
 def pieces() -> dict[str, Off]:
     """Return how to leave out each piece."""
     from simpleautodiff.fast import array_locks, array_sweep, direct_pulls, fast_tape, memory_pool
 
     return {
         "pooled memory": _limit("pooled", NEVER),
-        "pooled blocks in large pieces": _replace(memory_pool, "MIN_TOGETHER", NEVER),
+        "pooled blocks in large pieces": _single_blocks,
         "views without NumPy's buffers": _replace(memory_pool, "MIN_RUN", NEVER),
         "locks instead of copies": _replace(
             array_locks.ArrayLocks, "lock", lambda self, array: array.copy()
