@@ -342,3 +342,40 @@ def test_a_function_of_a_matrix_whose_vectors_are_not_orthogonal():
     np.testing.assert_allclose(ad.grad(f)(a), expected, rtol=1e-11, atol=1e-11)
     along = ad.jvp(f, (a,), (weights,))[1]
     np.testing.assert_allclose(along, np.sum(expected * weights), rtol=1e-11)
+
+
+OF_SCIPY = {
+    "svd": lambda a: scipy.linalg.svd(a),
+    "svd by gesvd": lambda a: scipy.linalg.svd(a, lapack_driver="gesvd"),
+    "eigh": lambda a: by_vectors(*scipy.linalg.eigh(a)),
+    "eigh by ev": lambda a: by_vectors(*scipy.linalg.eigh(a, driver="ev")),
+    "eigh of a part": lambda a: by_vectors(*scipy.linalg.eigh(a, subset_by_index=[0, 2])),
+    "eigh of two": lambda a: by_vectors(*scipy.linalg.eigh(a, np.eye(3, dtype=a.dtype))),
+    "eig": lambda a: by_vectors(*scipy.linalg.eig(a)),
+}
+
+
+def by_vectors(values, vectors):
+    return vectors, np.real(values), np.linalg.inv(vectors)
+
+
+@pytest.mark.filterwarnings("ignore::simpleautodiff.DomainWarning")
+@pytest.mark.parametrize(("dtype", "digits"), [(float, 1e-11), (np.float32, 2e-4)])
+@pytest.mark.parametrize("name", OF_SCIPY)
+def test_scipy_may_take_other_vectors_of_a_repeated_value(name, dtype, digits):
+    """Its values do not become those of a derivative that belongs to NumPy's vectors."""
+    basis, values = VALUES["a pair"]
+    a, weights = matrix(basis, values).astype(dtype), S.astype(dtype)
+
+    def f(a):
+        u, s, vh = OF_SCIPY[name](symmetric(a))
+        return np.sum(weights * np.real((u * np.exp(s)) @ vh))
+
+    expected = np.sum(S * exact(np.exp, np.exp, basis, values, E))
+    value, slope = ad.value_and_grad(f)(a)
+    assert value == pytest.approx(np.sum(S * matrix(basis, np.exp(values))), rel=digits)
+    assert np.sum(slope * E) == pytest.approx(expected, rel=digits)
+    assert np.sum(ad.jacfwd(f)(a) * E) == pytest.approx(expected, rel=digits)
+    assert ad.jvp(f, (a,), (E.astype(dtype),))[1] == pytest.approx(expected, rel=digits)
+    batch = ad.vmap(ad.grad(f))(np.stack([a, a + np.eye(3, dtype=dtype)]))
+    assert np.sum(batch[0] * E) == pytest.approx(expected, rel=digits)
