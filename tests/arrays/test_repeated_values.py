@@ -106,6 +106,28 @@ def test_higher_derivatives_are_right_too(where):
     assert np.sum(E * ad.hvp(f, (a,), (E,))) == pytest.approx(0.75 * along(2), 1e-12)
 
 
+@pytest.mark.parametrize(("way", "orders"), [(by_eigh, 4), (by_eig, 3), (by_svd, 2)])
+def test_further_derivatives_of_a_function_of_a_matrix(way, orders):
+    """tr S (a + tE)³ is a polynomial; each decomposition has some of its derivatives."""
+    a = np.diag([2.0, 2.0, 5.0])
+    cube = lambda t: np.sum(S * np.linalg.matrix_power(a + t * E, 3))
+    f = lambda t: np.sum(S * np.real(way(lambda w: w**3)(a + t * E)))
+    for n in range(1, orders + 1):
+        expected = ad.derivative(cube, n)(0.0)
+        assert ad.derivative(f, n)(0.0) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    second = ad.derivative(cube, 2)(0.0)
+    assert ad.grad(ad.grad(f))(0.0) == pytest.approx(second, rel=1e-11)
+    whole = lambda a: np.sum(S * np.real(way(lambda w: w**3)(symmetric(a))))
+    assert np.sum(E * ad.hvp(whole, (a,), (E,))) == pytest.approx(second, rel=1e-11)
+
+
+@pytest.mark.parametrize("values", [(1.0, 0.0, 0.0), (3.0, 3.0, 0.0)])
+def test_second_derivatives_of_a_function_of_a_singular_matrix(values):
+    f = lambda a: np.sum(S * (lambda u, s, vh: (vh.T * s**2) @ vh)(*np.linalg.svd(a)))
+    second = ad.hvp(f, (np.diag(values),), (F,))  # of S · aᵀa
+    np.testing.assert_allclose(second, F @ (S + S.T), atol=1e-12)
+
+
 def test_polar_factors():
     """U Vᵀ turns by the solution X of P X + X P = UᵀE - EᵀU; of a multiple of 1 it is explicit."""
     polar = lambda a: (lambda u, s, vh: u @ vh)(*np.linalg.svd(a))
