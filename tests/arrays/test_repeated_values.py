@@ -106,6 +106,28 @@ def test_higher_derivatives_are_right_too(where):
     assert np.sum(E * ad.hvp(f, (a,), (E,))) == pytest.approx(0.75 * along(2), 1e-12)
 
 
+@pytest.mark.parametrize(("way", "orders"), [(by_eigh, 4), (by_eig, 3), (by_svd, 2)])
+def test_further_derivatives_of_a_function_of_a_matrix(way, orders):
+    """tr S (a + tE)³ is a polynomial; each decomposition has some of its derivatives."""
+    a = np.diag([2.0, 2.0, 5.0])
+    cube = lambda t: np.sum(S * np.linalg.matrix_power(a + t * E, 3))
+    f = lambda t: np.sum(S * np.real(way(lambda w: w**3)(a + t * E)))
+    for n in range(1, orders + 1):
+        expected = ad.derivative(cube, n)(0.0)
+        assert ad.derivative(f, n)(0.0) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    second = ad.derivative(cube, 2)(0.0)
+    assert ad.grad(ad.grad(f))(0.0) == pytest.approx(second, rel=1e-11)
+    whole = lambda a: np.sum(S * np.real(way(lambda w: w**3)(symmetric(a))))
+    assert np.sum(E * ad.hvp(whole, (a,), (E,))) == pytest.approx(second, rel=1e-11)
+
+
+@pytest.mark.parametrize("values", [(1.0, 0.0, 0.0), (3.0, 3.0, 0.0)])
+def test_second_derivatives_of_a_function_of_a_singular_matrix(values):
+    f = lambda a: np.sum(S * (lambda u, s, vh: (vh.T * s**2) @ vh)(*np.linalg.svd(a)))
+    second = ad.hvp(f, (np.diag(values),), (F,))  # of S · aᵀa
+    np.testing.assert_allclose(second, F @ (S + S.T), atol=1e-12)
+
+
 def test_polar_factors():
     """U Vᵀ turns by the solution X of P X + X P = UᵀE - EᵀU; of a multiple of 1 it is explicit."""
     polar = lambda a: (lambda u, s, vh: u @ vh)(*np.linalg.svd(a))
@@ -342,3 +364,40 @@ def test_a_function_of_a_matrix_whose_vectors_are_not_orthogonal():
     np.testing.assert_allclose(ad.grad(f)(a), expected, rtol=1e-11, atol=1e-11)
     along = ad.jvp(f, (a,), (weights,))[1]
     np.testing.assert_allclose(along, np.sum(expected * weights), rtol=1e-11)
+
+
+OF_SCIPY = {
+    "svd": lambda a: scipy.linalg.svd(a),
+    "svd by gesvd": lambda a: scipy.linalg.svd(a, lapack_driver="gesvd"),
+    "eigh": lambda a: by_vectors(*scipy.linalg.eigh(a)),
+    "eigh by ev": lambda a: by_vectors(*scipy.linalg.eigh(a, driver="ev")),
+    "eigh of a part": lambda a: by_vectors(*scipy.linalg.eigh(a, subset_by_index=[0, 2])),
+    "eigh of two": lambda a: by_vectors(*scipy.linalg.eigh(a, np.eye(3, dtype=a.dtype))),
+    "eig": lambda a: by_vectors(*scipy.linalg.eig(a)),
+}
+
+
+def by_vectors(values, vectors):
+    return vectors, np.real(values), np.linalg.inv(vectors)
+
+
+@pytest.mark.filterwarnings("ignore::simpleautodiff.DomainWarning")
+@pytest.mark.parametrize(("dtype", "digits"), [(float, 1e-11), (np.float32, 2e-4)])
+@pytest.mark.parametrize("name", OF_SCIPY)
+def test_scipy_may_take_other_vectors_of_a_repeated_value(name, dtype, digits):
+    """Its values do not become those of a derivative that belongs to NumPy's vectors."""
+    basis, values = VALUES["a pair"]
+    a, weights = matrix(basis, values).astype(dtype), S.astype(dtype)
+
+    def f(a):
+        u, s, vh = OF_SCIPY[name](symmetric(a))
+        return np.sum(weights * np.real((u * np.exp(s)) @ vh))
+
+    expected = np.sum(S * exact(np.exp, np.exp, basis, values, E))
+    value, slope = ad.value_and_grad(f)(a)
+    assert value == pytest.approx(np.sum(S * matrix(basis, np.exp(values))), rel=digits)
+    assert np.sum(slope * E) == pytest.approx(expected, rel=digits)
+    assert np.sum(ad.jacfwd(f)(a) * E) == pytest.approx(expected, rel=digits)
+    assert ad.jvp(f, (a,), (E.astype(dtype),))[1] == pytest.approx(expected, rel=digits)
+    batch = ad.vmap(ad.grad(f))(np.stack([a, a + np.eye(3, dtype=dtype)]))
+    assert np.sum(batch[0] * E) == pytest.approx(expected, rel=digits)

@@ -135,8 +135,12 @@ give_value: Wrapping = row(
 )
 
 
-def give_values(result: Any, function: Function, args: Any, kwargs: Any) -> Any:
-    """Return the result of an implementation with the values that `function` gives."""
+def give_values(result: Any, function: Function, args: Any, kwargs: Any, near: bool = False) -> Any:
+    """Return the result of an implementation with the values that `function` gives.
+
+    With `near`, values that differ by more than rounding are not given: they are other vectors of a
+    repeated value, to which the derivatives of the result do not belong.
+    """
     leaves, rebuild = flatten(result)
     levels = [find_lowest_level(leaf) for leaf in leaves]
     given = [level for level in levels if level is not None]
@@ -152,6 +156,8 @@ def give_values(result: Any, function: Function, args: Any, kwargs: Any) -> Any:
     except (ValueError, TypeError):
         return result  # the implementation takes more arguments
     values = flatten(plainly)[0]
+    if near and not all(map(_is_near, leaves, values)):
+        return result
     calls: list[Call | None] = [None] * len(values)
     if _is_written(given[0]):
         several = isinstance(plainly, (tuple, list))
@@ -162,6 +168,14 @@ def give_values(result: Any, function: Function, args: Any, kwargs: Any) -> Any:
         calls = [Call(function, args, kwargs, part) for part in parts]
     triples = zip(leaves, values, calls, strict=True)
     return rebuild(iter([_give(leaf, value, call) for leaf, value, call in triples]))
+
+
+def _is_near(leaf: Any, value: Any) -> bool:
+    own, value = np.asarray(_plain(leaf)), np.asarray(value)
+    if own.shape != value.shape or value.dtype.kind not in "fc":
+        return True
+    size = np.max(np.abs(value), initial=0.0)
+    return np.allclose(own, value, 0.0, size * np.finfo(value.dtype).eps ** 0.5, equal_nan=True)
 
 
 def _give_dtypes(result: Any, function: Function, args: Any, kwargs: Any) -> Any:
@@ -198,12 +212,17 @@ def _convert(leaf: Any, outline: Any) -> Any:
 
 
 def align_phases(vectors: Any, function: Function) -> Any:
-    """Return eigenvectors with the signs, or phases, that `function` gives them."""
+    """Return eigenvectors with the signs, or phases, that `function` gives them.
+
+    Vectors of repeated values remain as they are if it takes another basis of their space.
+    """
     level = find_lowest_level(vectors)
     if not is_derivative(level) or is_turned(level):
         return vectors
     overlap = np.sum(np.conj(to_plain(vectors)) * function(), axis=-2, keepdims=True)
-    return vectors * (overlap / np.abs(overlap))
+    size = np.abs(overlap)
+    same = 1 - size <= 100 * size.shape[-1] * np.finfo(size.dtype).eps
+    return vectors * np.where(same, overlap / np.where(same, size, 1), 1)
 
 
 def _is_written(level: Any) -> bool:

@@ -202,6 +202,9 @@ _EXACT_IN_DOUBLE = {  # computed in 64 bits, where SciPy computes in those of th
 }
 
 
+_VECTORS = {*("scipy.linalg." + name for name in ("svd", "eig", "eigh"))}  # of repeated values, any
+
+
 def _give_values(result: Any, name: str, original: Any, args: Any, kwargs: Any) -> Any:
     """Give the values of SciPy's own function to the result of the implementation."""
     exact = name in _EXACT or (name in _EXACT_IN_DOUBLE and not unless_double(result))
@@ -211,7 +214,7 @@ def _give_values(result: Any, name: str, original: Any, args: Any, kwargs: Any) 
         return result
     if any(callable(leaf) for leaf in flatten((args, kwargs))[0]):
         return result
-    return give_values(result, original, args, kwargs)
+    return give_values(result, original, args, kwargs, near=name in _VECTORS)
 
 
 def has_node(values: Iterable[Any]) -> bool:

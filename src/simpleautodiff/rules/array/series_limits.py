@@ -75,7 +75,7 @@ class LimitLevel(JetLevel):
             regular = [x.as_jet() if i in poles else x for i, x in enumerate(args)]
             return super().run(primitive, tuple(regular))
         size *= math.prod(_size(args[i]) for i in factors)
-        return Pole(super().run(primitive, tuple(args)), order, size)
+        return _reduce(super().run(primitive, tuple(args)), order, size)
 
     def _divide(self, x: Any, gap: Any, repeated: Any) -> Any:
         """Divide by differences of values; those of repeated values are multiples of ε.
@@ -123,6 +123,15 @@ class Pole(Traced):
         unknown = [np.nan * self.jet.value] * (SERIES_ORDER + 1 - len(terms))
         first, *rest = [*terms, *unknown]
         return Jet(where(self.infinite(), np.nan, first), rest, self.level)
+
+
+def _reduce(jet: Jet, order: int, size: float) -> Pole:
+    """Return a pole of the lowest order: a part of one may have no infinite terms itself."""
+    while order and not np.any(to_plain(jet.value)):
+        terms = [_times(1 / (k + 1), jet.nth(k + 1)) for k in range(SERIES_ORDER)]
+        first = 0 * jet.value if terms[0] is ZERO else terms[0]
+        jet, order = Jet(first, [*terms[1:], np.nan * first], jet.level), order - 1
+    return Pole(jet, order, size)
 
 
 def _term(jet: Any, k: int) -> Any:
