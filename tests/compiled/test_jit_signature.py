@@ -100,3 +100,15 @@ def test_the_result_is_put_into_what_it_is_a_view_of(tier):
         x = np.arange(5.0)
         assert jitted(x, out=x) is x
         assert x.tolist() == [4.0, 3.0, 2.0, 1.0, 0.0]
+
+
+def test_a_number_given_by_name_is_an_input():
+    calls = []
+
+    def f(x, y):
+        calls.append(y)
+        return x * y
+
+    jitted = ad.jit(f)
+    assert [jitted(2.0, y=float(y)) for y in range(10)] == [2.0 * y for y in range(10)]
+    assert len(calls) < 5

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+import simpleautodiff as ad
 from simpleautodiff import Node
 from simpleautodiff.fast.fast_tape import FastTape
 from simpleautodiff.fast.finite_slopes import _fits, _grows, _is_finite, has_singular_slopes
+from simpleautodiff.fast.thresholds import THRESHOLDS
 from simpleautodiff.rules.row import TABLE
 
 
@@ -94,3 +96,34 @@ def test_the_largest_number_of_a_dtype_fits(kind):
         assert not _fits(largest * 1.5, np.ones(2, kind))
     assert _fits(largest, 1.0)
     assert _fits(1e300, np.ones(2, int))
+
+
+SELECTIONS = {  # of increasing elements, the first of which is 0; and what is selected
+    "max": (np.max, [-1]),
+    "max along an axis": (lambda y: np.sum(np.max(y.reshape(-1, 2), axis=1)), slice(1, None, 2)),
+    "max with its axis": (lambda y: np.sum(np.max(y, axis=0, keepdims=True)), [-1]),
+    "min": (lambda y: -np.min(-y), [-1]),
+    "maximum": (lambda y: np.sum(np.maximum(y, 0.1)), slice(1, None)),
+    "minimum": (lambda y: -np.sum(np.minimum(-y, -0.1)), slice(1, None)),
+    "where": (lambda y: np.sum(np.where(y > 0, y, 0.0)), slice(1, None)),
+    "slice": (lambda y: np.sum(y[1:]), slice(1, None)),
+    "element": (lambda y: y[2], [2]),
+    "mask": (lambda y: np.sum(y[y > 0]), slice(1, None)),
+    "numbers": (lambda y: np.sum(y[[1, 3]]), [1, 3]),
+    "sorted": (lambda y: np.sum(np.sort(y)[1:]), slice(1, None)),
+    "joined": (lambda y: np.sum(np.concatenate([y, y])[1 : len(y)]), slice(1, None)),
+    "stacked": (lambda y: np.sum(np.stack([y, y])[0, 1:]), slice(1, None)),
+    "clip": (lambda y: np.sum(np.clip(y, 0.1, None)), slice(1, None)),
+}
+
+
+@pytest.mark.parametrize("size", [4, THRESHOLDS.small + 2, THRESHOLDS.medium + 2])
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_what_is_not_selected_has_the_slope_0_where_its_own_is_infinite(name, size):
+    select, selected = SELECTIONS[name]
+    x = np.arange(float(size))
+    expected = np.zeros(size)
+    expected[selected] = 0.5 / np.sqrt(x[selected])
+    f = lambda x: select(np.sqrt(x))
+    np.testing.assert_array_equal(ad.grad(f)(x), expected)
+    np.testing.assert_array_equal(ad.vjp(f, x)[1](1.0)[0], expected)
