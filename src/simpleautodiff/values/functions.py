@@ -16,12 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.errors import (
-    DomainError,
-    RuleError,
-    ValueKindError,
-    cite_line,
-)
+from simpleautodiff.errors import DomainError, RuleError, ValueKindError, cite_line
 from simpleautodiff.values.labelled_arrays import keep_labels as keep_labels, strip_labels
 from simpleautodiff.values.libraries import (
     LIBRARIES,
