@@ -14,7 +14,8 @@ from typing import Any
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.primitive import Args, Primitive
 from simpleautodiff.errors import ArgumentError, AutodiffError, cite_line
-from simpleautodiff.values.functions import as_argument, check_value, keep_labels
+from simpleautodiff.values.functions import as_argument, keep_labels
+from simpleautodiff.values.own_operators import ask_class
 
 REFUSED = (ArithmeticError, ValueError, TypeError)  # raised by numbers outside a domain
 _numbers = itertools.count(1)
@@ -133,13 +134,12 @@ def apply(primitive: Primitive, *args: Any) -> Any:
             if is_traced and (level is None or part.level.number > level.number):
                 level = part.level
         if issubclass(type(arg), Written) or not isinstance(arg, (Traced, int, float)):
-            setting = i in primitive.settings
-            argument = as_argument(take_current(arg), setting)
+            if i and (answer := ask_class(primitive.name, args, to_plain(args[0]))):
+                return answer[0]
+            argument = as_argument(take_current(arg), primitive.name, i, primitive.settings)
             if argument is not arg:
                 result = apply(primitive, *args[:i], argument, *args[i + 1 :])
                 return result if primitive.arrays else keep_labels(arg, result)
-            if not setting:
-                check_value(arg, f"argument {i + 1} of {primitive.name}")
     if level is None:
         return evaluate(primitive, args)
     result = level.run(primitive, args)

@@ -10,18 +10,13 @@ from __future__ import annotations
 import decimal
 import importlib
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from simpleautodiff.errors import (
-    DomainError,
-    RuleError,
-    ValueKindError,
-    cite_line,
-)
+from simpleautodiff.errors import DomainError, RuleError, ValueKindError, cite_line
 from simpleautodiff.values.labelled_arrays import keep_labels as keep_labels, strip_labels
 from simpleautodiff.values.libraries import (
     LIBRARIES,
@@ -102,12 +97,16 @@ def check_value(value: Any, what: str) -> Any:
     raise ValueKindError(f"{what} is {value!r}, which is not a number. {fix}{cite_line()}")
 
 
-def as_argument(x: Any, setting: bool) -> Any:
-    """Convert an argument of a primitive; lists of numbers become arrays."""
-    x = strip_labels(x)
-    if is_foreign(x):
-        return wrap_foreign(x)
-    return np.asarray(x) if type(x) is list and not setting else x
+def as_argument(x: Any, operation: str, place: int, settings: Collection[int]) -> Any:
+    """Convert an argument of a primitive; lists become arrays, and what is no number is refused."""
+    argument = strip_labels(x)
+    if is_foreign(argument):
+        return wrap_foreign(argument)
+    if type(argument) is list and place not in settings:
+        return np.asarray(argument)
+    if argument is x and place not in settings:
+        check_value(x, f"argument {place + 1} of {operation}")
+    return argument
 
 
 def _check_array(array: Any, what: str) -> Any:
