@@ -181,7 +181,8 @@ def test_source_code_tells_how_many_steps_and_changes_it_writes():
 
 def test_a_page_tells_how_many_steps_and_accumulations_it_has(tmp_path):
     seen = dict(watch(lambda: ad.explore(loop, 0.5, path=tmp_path / "page.html")))
-    assert seen["steps"] == 201
+    assert seen["steps"] == seen["rules"] == 201
+    assert seen["forward sweep"] == 201
     assert seen["reverse sweep"] == 200
     assert seen["views"] > 1
 

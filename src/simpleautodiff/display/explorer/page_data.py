@@ -246,7 +246,8 @@ def _forward(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
         "seed": seed_symbols(program, name, "forward"),
         "search": [[int(placed), i] for placed, i in search],
         "numbers": {
-            i: json_number(tangents[program.names[program.nodes[i]]], small) for i in reached
+            i: json_number(tangents[program.names[program.nodes[i]]], small)
+            for i in go_through(reached, "forward sweep")
         },
         "order": reached,
     }

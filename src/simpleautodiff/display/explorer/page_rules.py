@@ -21,6 +21,7 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.display.explorer.files import find_scripted
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.program.program import Program
+from simpleautodiff.program.watched_work import go_through
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import register_number, shape
 
@@ -174,7 +175,7 @@ def collect_rules(program: Program) -> tuple[list[Any], dict[Node, int], str]:
     numbers: dict[Any, int | str] = {}
     of_node: dict[Node, int] = {}
     reason = _find_foreign_number(program)
-    for node in program.nodes:
+    for node in go_through(program.nodes, "rules"):
         if node.primitive is None or not all(map(is_real, (node.value, *node.values()))):
             continue
         constants = tuple(None if type(arg) in NODES else arg for arg in node.args)

@@ -130,6 +130,9 @@ function nameWidth(name) {
   return [...name.slice(0, name.length - digits)].reduce((sum, letter) => sum + letterWidth(letter), 7 * digits);
 }
 
+// Pixels of a number in a box, or of signs around it.
+const lineWidth = (text) => [...text].reduce((sum, sign) => sum + (/[−=]/.test(sign) ? 10.5 : /[. ]/.test(sign) ? 4 : 8), 0);
+
 // A name, or as much of it as there is room for.
 function fitName(name, room) {
   let most = name.length;

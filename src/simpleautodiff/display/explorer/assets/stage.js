@@ -1,6 +1,5 @@
 // The graph in its window: drawn, painted at a step, scrolled and enlarged, with a map of the whole.
 
-const SMALLER = 0.8, DIGIT = 7; // names on boxes' last lines, as a part of those on top; pixels of a digit there
 const LARGEST = 1.45; // of the size in which texts are set: a graph is never drawn smaller than 1
 
 // `now()` is what the page shows: its numbers, how it is folded, its phase and step.
@@ -104,7 +103,7 @@ function stage(root, part, doc, now, write) {
 
   // A derivative with its name; with the beginning of it, or alone, where the box is too small for more.
   function equation(name, mode, number) {
-    const shown = [name, clipped(name, 2)].find((text) => SMALLER * nameWidth(text) + DIGIT * (number.length + 3) <= doc.box[0] - 10);
+    const shown = [name, clipped(name, 2)].find((text) => 0.9 * nameWidth(text) + lineWidth(` = ${number}`) <= doc.box[0] - 8);
     return shown ? [...nameSvg(shown, mode), ` = ${number}`] : [number];
   }
 
