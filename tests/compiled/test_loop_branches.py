@@ -141,6 +141,22 @@ def that_calls_what_writes_in_an_expression(x):
     return np.sum(v) + x
 
 
+def push(values, x):
+    values.append(0.5)
+    return x
+
+
+def that_calls_what_writes_plain_numbers(x):
+    total = 0.0
+    for _ in range(STEPS):
+        plain, values = np.zeros(2), [1.0]
+        y = fill(plain, 0.7) * x if x > 0.5 else x
+        z = push(values, x) if y > 0.4 else 2 * x
+        total = total + y * plain[0] + z * len(values)
+        x = 0.97 * x
+    return total
+
+
 def decided_elsewhere(x):
     for _ in range(STEPS):
         x = x - 0.3 * bounce_once(x) if x > 0.5 else 1.5 * x + 0.02
@@ -215,7 +231,8 @@ def ends_early(x):
 FUNCTIONS = (
     bounce, bounce_with_values, nearest, between, with_local_variables, with_flags, of_arrays,
     that_writes_to_elements, that_changes_in_place, that_calls_what_writes,
-    that_calls_what_writes_in_an_expression, decided_elsewhere,
+    that_calls_what_writes_in_an_expression, that_calls_what_writes_plain_numbers,
+    decided_elsewhere,
     outside_of_a_domain, that_leaves, as_long_as, in_two_loops, ends_early,
 )  # fmt: skip
 POINTS = (0.4, 0.75, 1.3, 0.05, 2.1, 0.4)
@@ -314,8 +331,9 @@ def test_cases_are_pythons(f):
     test_both_branches_are_pythons(f)
 
 
-def test_a_loop_with_cases_is_recorded_by_one_step():
-    compiled = ad.jit(ad.grad(by_cases), tier="optimised")
+@pytest.mark.parametrize("f", [by_cases, that_calls_what_writes_plain_numbers])
+def test_what_is_not_joined_is_recorded_by_one_step(f):
+    compiled = ad.jit(ad.grad(f), tier="optimised")
     for x in (POINTS[0], *POINTS):
         compiled(x)
     assert "recorded by one step each" in compiled.explain()

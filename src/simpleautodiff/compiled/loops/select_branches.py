@@ -92,19 +92,29 @@ def _is_changed_in_place(x: Any) -> bool:
 
 
 class _NothingWritten:
-    """Refuses a branch that writes to an array: the other one would see it."""
+    """Refuses a branch that changes an array, a list or a dict: the other one would see it."""
 
     def __init__(self, variables: Variables) -> None:
-        self.arrays = [x for x in flatten([*variables.values()])[0] if _may_be_written(x)]
-        self.before = [*map(take_current, self.arrays)]
+        self.variables = [*variables.values()]
+        self.before = self._look()
+
+    def _look(self) -> list[Any]:
+        return [_version(x) for x in flatten(self.variables)[0]]
 
     def __call__(self, made: Any) -> Any:
         """Return what a branch has made."""
-        now = map(take_current, self.arrays)
-        if any(a is not b for a, b in zip(now, self.before, strict=True)):
+        now = self._look()
+        if len(now) != len(self.before) or not all(map(_is_same, now, self.before)):
             raise WrittenInBranch
         return made
 
 
-def _may_be_written(x: Any) -> bool:
-    return isinstance(x, Written) or (isinstance(x, Traced) and np.ndim(x) > 0)  # type: ignore[arg-type]
+def _version(x: Any) -> Any:
+    """Return what tells whether an array has been written to."""
+    if type(x) is np.ndarray:
+        return x.tobytes()
+    return take_current(x) if isinstance(x, Written | Traced) else x
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is bytes and type(b) is bytes and a == b)
