@@ -73,7 +73,6 @@ def as_one_node(
 
         def arguments_of(numbers: Any) -> Any:
             new = dict(zip(inputs, numbers, strict=True))
-            constants = [_protect(x) if isinstance(x, np.ndarray) else x for x in leaves]
             return rebuild(iter([new.get(i, x) for i, x in enumerate(constants)]))
 
         def call_with(*numbers: Any) -> Any:
@@ -81,6 +80,9 @@ def as_one_node(
             return f(*new_args, **new_kwargs)
 
         values = tuple(leaves[i].value for i in inputs)
+        originals = [x for x in leaves if isinstance(x, np.ndarray)]
+        constants = [_protect(x) if isinstance(x, np.ndarray) else x for x in leaves]
+        copies = [x for x in constants if isinstance(x, np.ndarray)]
         protected = tuple(map(_protect, values))
         try:
             saved = SavedCall(call_with, values, policy) if policy else None
@@ -95,8 +97,10 @@ def as_one_node(
         if any(map(is_complex, results)) and not any(map(is_complex, values)):
             return f(*args, **kwargs)  # -1.0 ** 0.5 is complex, and nan of a node
         whole = not any(_is_recorded_from(x, level) for x in results)
-        if not whole or any(map(_is_written, protected)) or (saved and not saved.is_whole):
+        written = any(map(_is_written, (*protected, *copies), (*values, *originals)))
+        if not whole or written or (saved and not saved.is_whole):
             return f(*args, **kwargs)  # it uses nodes that are not arguments: record every step
+        constants = list(map(_refuse_writes, leaves))  # it does not write
         bundle = level.record(pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
         rule = make_rule(call_with, arguments_of, inputs)
         partials: tuple[Any, ...] = (rule,)
@@ -114,9 +118,17 @@ def as_one_node(
 
 
 def _protect(value: Any) -> Any:
-    """Return an argument to which writes are refused, or noticed: it has to be there again."""
+    """Return an argument to which writes are refused, or noticed: it has to be there again.
+
+    It is a copy: `ufunc.at` writes to an array that is read-only, too.
+    """
+    return _refuse_writes(value.copy("K")) if isinstance(value, np.ndarray) else twin(value)
+
+
+def _refuse_writes(value: Any) -> Any:
+    """Return a view of an array that is read-only; return anything else unchanged."""
     if not isinstance(value, np.ndarray):
-        return twin(value)
+        return value
     view = value.view()
     view.flags.writeable = False
     return view
@@ -128,7 +140,9 @@ def _is_of_write(error: Exception) -> bool:
     return lost or "read-only" in str(error)
 
 
-def _is_written(value: Any) -> bool:
+def _is_written(value: Any, original: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return bool(value.tobytes() != original.tobytes())
     return take_current(value) is not value
 
 
