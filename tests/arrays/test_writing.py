@@ -544,6 +544,41 @@ def test_elements_changed_again_and_again_have_numpys_last_bits(ufunc):
         np.testing.assert_allclose(batch, [change(x.copy()), change(-x)], rtol=1e-14)
 
 
+OVERLAPPING = {
+    "add.at": lambda y, z: np.add.at(y, [0, 0, 1], z),
+    "subtract.at": lambda y, z: np.subtract.at(y, [2, 0, 1], z),
+    "multiply.at": lambda y, z: np.multiply.at(y, [0, 0, 2], z),
+    "power.at": lambda y, z: np.power.at(y, [1, 0, 1], z),
+    "out": lambda y, z: np.multiply(y, z, out=y),
+    "out of another order": lambda y, z: np.add(z, 1.0, out=y[::-1]),
+    "accumulate": lambda y, z: np.add.accumulate(z, out=y),
+    "copyto": lambda y, z: np.copyto(y, z, where=[True, False, True]),
+    "put": lambda y, z: np.put(y, [1, 2, 0], z),
+    "slice": lambda y, z: y.__setitem__(slice(1, None), z[:-1]),
+    "indices": lambda y, z: y.__setitem__([2, 0, 1], z),
+    "in place": lambda y, z: y.__imul__(z),
+}
+
+
+@pytest.mark.parametrize("turn", [slice(None), slice(None, None, -1)])
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_operands_that_share_memory_with_what_is_written_are_read_first(name, turn):
+    def change(x, copied):
+        y = x * 1.0
+        z = y[turn]
+        OVERLAPPING[name](y, z.copy() if copied else z)
+        return y
+
+    shared, apart = (lambda x, copied=copied: change(x, copied) for copied in (False, True))
+    x, dx = np.array([1.5, 0.7, 2.2]), np.array([1.0, -2.0, 0.5])
+    np.testing.assert_array_equal(shared(x), apart(x))  # so NumPy promises
+    np.testing.assert_array_equal(ad.vjp(shared, x)[0], shared(x))
+    np.testing.assert_array_equal(ad.jvp(shared, (x,), (dx,))[0], shared(x))
+    np.testing.assert_allclose(ad.vmap(shared)(np.stack([x, dx + 3]))[0], shared(x), rtol=1e-14)
+    np.testing.assert_allclose(ad.jacrev(shared)(x), ad.jacrev(apart)(x), rtol=1e-14)
+    np.testing.assert_allclose(ad.jacfwd(shared)(x), ad.jacfwd(apart)(x), rtol=1e-14)
+
+
 def test_a_view_of_an_array_that_was_written_to():
     def f(x):
         y = np.zeros(3)

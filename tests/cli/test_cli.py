@@ -360,6 +360,25 @@ def test_of_several_results_those_that_are_nan_have_no_derivative(tmp_path, caps
     assert capsys.readouterr().out.replace("-0,", "0,") == "[[nan, nan], [0, 0.5]]\n"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["grad", "x\x1b[31m", "x=1"],
+        ["grad", "x + \x1b]0;title\x07", "x=1"],
+        ["grad", "\u202ex", "x=1"],
+        ["grad", "x", "x\x1b[31m=1"],
+        ["grad", "x", "x=\x1b[31m1"],
+        ["grad", "no\x1b[31mmodel.py:f", "x=1"],
+        ["\x1b[2Jgrad", "x=1"],
+    ],
+)
+def test_no_message_controls_the_terminal(arguments, capsys):
+    assert main(arguments) == 2
+    shown = capsys.readouterr().err
+    assert shown
+    assert all(sign.isprintable() for line in shown.splitlines() for sign in line)
+
+
 @pytest.mark.parametrize("command", ["grad", "explain", "table", "graph", "source", "check"])
 def test_a_strict_command_refuses_what_is_outside_a_domain(command, capsys):
     assert main([command, "log(x)", "x=-1", "--strict"]) == 1

@@ -469,3 +469,30 @@ def test_a_root_that_a_batched_loop_returns_has_its_slope():
 
     slopes = ad.vmap(ad.jacfwd(last))(xs)
     np.testing.assert_allclose(slopes, xs / np.linalg.norm(xs, axis=1, keepdims=True), rtol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore::simpleautodiff.DomainWarning")  # of the root, by jets
+@pytest.mark.parametrize("x", [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+def test_directions_in_a_batch_through_an_even_function(x):
+    """The value at 0 is a constant, and only its derivative differs from direction to direction.
+
+    There are as many directions as elements, so that one could be taken for the other.
+    """
+    x, weights = np.array(x), np.array([1.0, 2.0, 3.0])
+    root = lambda x: np.linalg.norm(np.stack([x, x]), axis=0)  # sqrt(2) |x|
+    f = lambda x: np.sum(weights * np.cosh(root(x)))
+    expected = np.diag(2 * weights * np.cosh(np.sqrt(2) * x))
+    for g in (f, ad.checkpoint(f)):
+        np.testing.assert_allclose(ad.jacfwd(ad.jacfwd(g))(x), expected, rtol=1e-14)
+        np.testing.assert_allclose(ad.jacrev(ad.jacfwd(g))(x), expected, rtol=1e-14)
+    along = lambda x, dx: ad.jvp(lambda x: ad.jvp(f, (x,), (np.ones(3),))[1], (x,), (dx,))[1]
+    np.testing.assert_allclose(
+        ad.vmap(along, in_axes=(None, 0))(x, np.eye(3)), expected.sum(axis=0), rtol=1e-14
+    )
+
+
+@pytest.mark.filterwarnings("ignore::simpleautodiff.DomainWarning")
+def test_directions_in_a_batch_through_an_even_function_of_one_number():
+    f = lambda x: np.cos(np.linalg.norm(x))
+    hessian = ad.jacfwd(ad.grad(ad.checkpoint(f)))(np.zeros(3))
+    np.testing.assert_allclose(hessian, -np.eye(3), atol=1e-15)

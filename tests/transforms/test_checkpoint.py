@@ -173,8 +173,15 @@ def write_a_view(v):
     return v * 2.0
 
 
+def write_at_places(v):
+    """Write as NumPy does into arrays that are read-only, too."""
+    np.add.at(v, [0, 0, 1], v[::-1])
+    np.negative.at(v, [2])
+    return v * 2.0
+
+
 @pytest.mark.parametrize("policy", [None, ad.checkpoint_policies.dots_saveable])
-@pytest.mark.parametrize("write", [write_to_its_argument, write_a_view])
+@pytest.mark.parametrize("write", [write_to_its_argument, write_a_view, write_at_places])
 def test_functions_that_write_to_their_arguments(write, policy):
     def f(x, of):
         v = np.sin(x)
@@ -187,11 +194,18 @@ def test_functions_that_write_to_their_arguments(write, policy):
             np.testing.assert_allclose(one, other, rtol=1e-14)
 
 
-def test_functions_that_write_to_constants_among_their_arguments():
-    def write(v, x):
-        v[0] = v[0] * 2.0
-        return v * x
+def write_twice_the_first(v, x):
+    v[0] = v[0] * 2.0
+    return v * x
 
+
+def add_to_the_first(v, x):
+    np.add.at(v, [0], 1.0)
+    return v * x
+
+
+@pytest.mark.parametrize("write", [write_twice_the_first, add_to_the_first])
+def test_functions_that_write_to_constants_among_their_arguments(write):
     def f(x, of):
         v = np.ones(3)
         return np.sum(of(v, x) ** 2) * v[0]  # (4 + 1 + 1) x² 2

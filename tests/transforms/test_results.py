@@ -104,3 +104,49 @@ def test_nodes_deep_inside_of_a_result_are_not_lost():
     with pytest.raises(ad.ResultError, match="SimpleNamespace with a node inside"):
         ad.grad(lambda x: types.SimpleNamespace(held=Quantity(x * 2)))(1.0)
     assert ad.grad(lambda x: (x * 2, Quantity(x)), has_aux=True)(1.0)[0] == 2.0
+
+
+PASSED_ON = {
+    "checkpoint": ad.checkpoint(lambda v: v),
+    "a view by checkpoint": ad.checkpoint(lambda v: v[::-1]),
+    "checkpoint with a policy": ad.checkpoint(
+        lambda v: v, policy=ad.checkpoint_policies.dots_saveable
+    ),
+    "a loop": lambda v: ad.fori_loop(0, 2, lambda _, v: v, v),
+    "a loop with few states": lambda v: ad.fori_loop(0, 2, lambda _, v: v, v, checkpoint=1),
+    "a scan with few states": lambda v: ad.scan(lambda v, _: (v, None), v, None, 2, checkpoint=1)[
+        0
+    ],
+    "cond": lambda v: ad.cond(True, lambda v: v, lambda v: 2.0 * v, v),
+    "on_adjoint": lambda v: ad.on_adjoint(v, lambda bar: bar),
+    "stop_gradient": ad.stop_gradient,
+}
+IN_EVERY_MODE = {
+    "plain": lambda f, x: f(x),
+    "vjp": lambda f, x: ad.vjp(f, x)[0],
+    "jvp": lambda f, x: ad.jvp(f, (x,), (np.ones(3),))[0],
+    "both": lambda f, x: ad.jvp(lambda x: ad.vjp(f, x)[0], (x,), (np.ones(3),))[0],
+    "vmap": lambda f, x: ad.vmap(f)(np.stack([x, x]))[1],
+    "jit": lambda f, x: ad.jit(f, tier="numpy")(x),
+}
+
+
+@pytest.mark.parametrize("way", IN_EVERY_MODE)
+@pytest.mark.parametrize("name", PASSED_ON)
+def test_what_is_written_to_what_was_passed_on_is_seen_nowhere_else(name, way):
+    """What is passed on is a view of an array, or the same numbers for all elements."""
+
+    def of_a_view(x):
+        y = x * 1.0
+        v = PASSED_ON[name](y[1:])
+        v *= 0.5
+        return y * x + np.sum(v)
+
+    def of_one_number(x):
+        v = PASSED_ON[name](np.full(3, x[0]))
+        v[1] *= 0.5
+        return v * x
+
+    x = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(IN_EVERY_MODE[way](of_a_view, x), [3.5, 6.5, 11.5])
+    np.testing.assert_array_equal(IN_EVERY_MODE[way](of_one_number, x), [1.0, 1.0, 3.0])

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import textwrap
+import unicodedata
 from collections.abc import Iterable
 from typing import TextIO
 
@@ -91,7 +92,7 @@ def complain(message: str, code: int, file: str = "") -> int:
     label = "simpleautodiff:"
     if has_colours(sys.stderr):
         label = f"{RED}{label}{PLAIN}"
-    _say(f"{label} {_wrap_message(_drop_location(message, file))}")
+    _say(f"{label} {_wrap_message(_disarm(_drop_location(message, file)))}")
     return code
 
 
@@ -104,15 +105,25 @@ def _wrap_message(message: str) -> str:
     return "\n".join(line if line.startswith(" ") else wrap_line(line, width) for line in lines)
 
 
+def _disarm(message: str) -> str:
+    """Replace what would control the terminal, such as escape sequences in a formula or a name."""
+    return "".join(
+        sign
+        if sign == "\n" or unicodedata.category(sign)[0] != "C"
+        else "\N{REPLACEMENT CHARACTER}"
+        for sign in message
+    )
+
+
 def warn(messages: Iterable[str], file: str = "") -> None:
     """Write each warning once; locations in `file` are kept."""
     for message in dict.fromkeys(_drop_location(message, file) for message in messages):
-        _say(_wrap_message(f"warning: {message}"))
+        _say(_wrap_message(f"warning: {_disarm(message)}"))
 
 
 def note(message: str) -> None:
     """Write a note to standard error; the command goes on."""
-    _say(_wrap_message(f"note: {message}"))
+    _say(_wrap_message(f"note: {_disarm(message)}"))
 
 
 def exit_quietly() -> int:

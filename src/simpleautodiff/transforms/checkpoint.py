@@ -17,6 +17,7 @@ from simpleautodiff.errors import LostDerivativeError
 from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import Selection
 from simpleautodiff.transforms.checkpoint_policies import CheckpointPolicies, Policy, SavedCall
+from simpleautodiff.transforms.for_some_examples import copy_array
 from simpleautodiff.transforms.grad import push_inside
 from simpleautodiff.transforms.recorded_call import RecordedCall
 from simpleautodiff.values.functions import is_complex
@@ -33,7 +34,7 @@ def checkpoint(f: Callable[..., Any], *, policy: Policy | None = None) -> Callab
     In the graph the whole call is one node, between a node that bundles its arguments and one node
     for each result. `f` runs again, so it has to give the same results again: a function that draws
     random numbers must be given them. If it uses nodes that are not among its arguments, or writes
-    to these, it is recorded as usual.
+    to these, it is recorded as usual. Its results share no memory with its arguments.
 
     Examples
     --------
@@ -62,18 +63,20 @@ def as_one_node(
     and `arguments_of(entries)` the arguments with them. A policy says what is saved besides.
     """
 
+    def call_apart(args: Any, kwargs: Any) -> Any:
+        return _set_apart(f(*args, **kwargs), (args, kwargs))
+
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, rebuild = flatten((args, kwargs))
         leaves = [take_current(leaf) for leaf in leaves]
         level = _find_highest_level(leaves)
         if not isinstance(level, Recorder) or level.every_step:
             # plain numbers and forward mode retain nothing
-            return f(*args, **kwargs)
+            return call_apart(args, kwargs)
         inputs = [i for i, leaf in enumerate(leaves) if _is_recorded_on(leaf, level)]
 
         def arguments_of(numbers: Any) -> Any:
             new = dict(zip(inputs, numbers, strict=True))
-            constants = [_protect(x) if isinstance(x, np.ndarray) else x for x in leaves]
             return rebuild(iter([new.get(i, x) for i, x in enumerate(constants)]))
 
         def call_with(*numbers: Any) -> Any:
@@ -81,6 +84,9 @@ def as_one_node(
             return f(*new_args, **new_kwargs)
 
         values = tuple(leaves[i].value for i in inputs)
+        originals = [x for x in leaves if isinstance(x, np.ndarray)]
+        constants = [_protect(x) if isinstance(x, np.ndarray) else x for x in leaves]
+        copies = [x for x in constants if isinstance(x, np.ndarray)]
         protected = tuple(map(_protect, values))
         try:
             saved = SavedCall(call_with, values, policy) if policy else None
@@ -88,15 +94,17 @@ def as_one_node(
         except (TypeError, ValueError) as error:
             if not _is_of_write(error):
                 raise
-            return f(*args, **kwargs)
+            return call_apart(args, kwargs)
         except (ZeroDivisionError, OverflowError):  # of Python's numbers: nodes have inf there
-            return f(*args, **kwargs)
+            return call_apart(args, kwargs)
         results, rebuild_results = flatten(map_leaves(take_current, result))
         if any(map(is_complex, results)) and not any(map(is_complex, values)):
-            return f(*args, **kwargs)  # -1.0 ** 0.5 is complex, and nan of a node
+            return call_apart(args, kwargs)  # -1.0 ** 0.5 is complex, and nan of a node
         whole = not any(_is_recorded_from(x, level) for x in results)
-        if not whole or any(map(_is_written, protected)) or (saved and not saved.is_whole):
-            return f(*args, **kwargs)  # it uses nodes that are not arguments: record every step
+        written = any(map(_is_written, (*protected, *copies), (*values, *originals)))
+        if not whole or written or (saved and not saved.is_whole):
+            return call_apart(args, kwargs)  # it uses other nodes: record every step
+        constants = list(map(_refuse_writes, leaves))  # it does not write
         bundle = level.record(pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
         rule = make_rule(call_with, arguments_of, inputs)
         partials: tuple[Any, ...] = (rule,)
@@ -113,10 +121,32 @@ def as_one_node(
     return functools.wraps(f)(checkpointed)
 
 
+def _set_apart(result: Any, given: Any) -> Any:
+    """Return a result that shares no memory with arguments, as that of the recorded call does."""
+    seen = {id(leaf) for leaf in flatten(given)[0]}
+
+    def set_apart(leaf: Any) -> Any:
+        if type(leaf) is not np.ndarray:
+            return copy_array(leaf)
+        is_own = leaf.base is None and id(leaf) not in seen
+        seen.add(id(leaf))
+        return leaf if is_own else leaf.copy("K")
+
+    return map_leaves(set_apart, result)
+
+
 def _protect(value: Any) -> Any:
-    """Return an argument to which writes are refused, or noticed: it has to be there again."""
+    """Return an argument to which writes are refused, or noticed: it has to be there again.
+
+    It is a copy: `ufunc.at` writes to an array that is read-only, too.
+    """
+    return _refuse_writes(value.copy("K")) if isinstance(value, np.ndarray) else twin(value)
+
+
+def _refuse_writes(value: Any) -> Any:
+    """Return a view of an array that is read-only; return anything else unchanged."""
     if not isinstance(value, np.ndarray):
-        return twin(value)
+        return value
     view = value.view()
     view.flags.writeable = False
     return view
@@ -128,7 +158,9 @@ def _is_of_write(error: Exception) -> bool:
     return lost or "read-only" in str(error)
 
 
-def _is_written(value: Any) -> bool:
+def _is_written(value: Any, original: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return bool(value.tobytes() != original.tobytes())
     return take_current(value) is not value
 
 

@@ -10,6 +10,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from simpleautodiff.arrays.patch_scipy import patch_scipy
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.jet import Jet, JetLevel
@@ -366,7 +368,9 @@ def stop_gradient(x: Any) -> Any:
     >>> ad.grad(lambda x: x * ad.stop_gradient(x))(3.0)
     3.0
     """
-    return map_leaves(_stop_gradient, x)
+    return map_leaves(
+        lambda leaf: leaf.copy("K") if type(leaf) is np.ndarray else _stop_gradient(leaf), x
+    )
 
 
 class FirstDerivative(NamedTuple):

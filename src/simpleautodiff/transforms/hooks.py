@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from simpleautodiff.core.level import apply
 from simpleautodiff.core.linear import Linear
 from simpleautodiff.core.primitive import Primitive
@@ -51,4 +53,6 @@ def on_adjoint(x: Any, hook: Callable[[Any], Any]) -> Any:
         arrays=True,
         batch=lambda size, which, x: x,
     )
-    return map_leaves(lambda leaf: apply(row, leaf), x)
+    return map_leaves(
+        lambda leaf: leaf.copy("K") if type(leaf) is np.ndarray else apply(row, leaf), x
+    )

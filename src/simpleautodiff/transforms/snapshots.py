@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.writes.versions import Writable
+from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.core.linear import ZERO, Linear, plus
 from simpleautodiff.errors import ArgumentError
@@ -250,9 +251,12 @@ class SteppedLoop:
 
 
 def _take_node(x: Any) -> Any:
-    """Return the node of an array that was written to; one without a node can still be written."""
+    """Return the node of an array that was written to; one without a node can still be written.
+
+    It is no view of what the loop was given, and can be written to as well.
+    """
     current = take_current(x)
-    return current if isinstance(current, Traced) else x
+    return twin(current) if isinstance(current, Traced) else x
 
 
 def _make_writable(state: Any, *others: Any) -> Any:

@@ -95,8 +95,9 @@ class BatchLevel(OpaqueLevel):
             return self._run_with_own_settings(primitive, args)
         values = [arg.value if is_batch else arg for arg, is_batch in zip(args, which, strict=True)]
         if not primitive.arrays:
-            result = apply(primitive, *self._align_ranks(values, which))
-            if any(which[i] for i in primitive.settings):  # the value may not depend on them
+            values, rank = self._align_ranks(values, which)
+            result = apply(primitive, *values)
+            if shape_of(result)[: -rank or None] != (self.size,):  # it depends on no batch
                 result = self._spread(result, args)
             return Batch(result, self)
         if primitive.batch is None:
@@ -113,10 +114,10 @@ class BatchLevel(OpaqueLevel):
             return _set_item_per_example(self, *args)
         return self.one_by_one(lambda *one: apply(primitive, *one), args)
 
-    def _align_ranks(self, values: list[Any], which: tuple[bool, ...]) -> list[Any]:
+    def _align_ranks(self, values: list[Any], which: tuple[bool, ...]) -> tuple[list[Any], int]:
         """Give all examples the same rank, so that the batch axis is in front of all others."""
-        ranks = [len(shape_of(x)) - b for x, b in zip(values, which, strict=True)]
-        return [pad_rank(x, max(ranks)) if b else x for x, b in zip(values, which, strict=True)]
+        rank = max([len(shape_of(x)) - b for x, b in zip(values, which, strict=True)])
+        return [pad_rank(x, rank) if b else x for x, b in zip(values, which, strict=True)], rank
 
     def _spread(self, result: Any, args: tuple[Any, ...]) -> Any:
         """Give the result of an elementwise primitive the shape of all its arguments."""
@@ -128,7 +129,7 @@ class BatchLevel(OpaqueLevel):
         which = tuple([_is_batch(arg, self) for arg in args])
         values = [arg.value if b else arg for arg, b in zip(args, which, strict=True)]
         try:
-            result = function(*self._align_ranks(values, which))
+            result = function(*self._align_ranks(values, which)[0])
         except RAISED_BY_NUMBERS as error:
             raise self.part_at(error) from None
         if isinstance(result, tuple):

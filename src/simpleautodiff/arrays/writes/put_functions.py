@@ -100,9 +100,10 @@ def write_at(ufunc: Any, a: Any, indices: Any, *values: Any) -> None:
         return ufunc.at(a, indices, *map(take_current, values))  # type: ignore[no-any-return]
     a = a.writable()
     before = a.current
+    given = [to_plain(take_current(value)) for value in values]  # which may be views of the array
     _write_each(ufunc, a, indices, values)
     if find_written_level(before, values) is None and not find_batches(indices):
-        a.current = give_values(a.current, _make_changed(ufunc), (before, indices, *values), {})
+        a.current = give_values(a.current, _make_changed(ufunc), (before, indices, *given), {})
     return None
 
 
