@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from browsing import CHROMIUM
+from waiting import PATIENCE
 
 settings.register_profile("fixed", derandomize=True, deadline=None)  # nothing fails by chance
 settings.load_profile("fixed")
@@ -107,7 +108,7 @@ def chromium():
         pytest.skip("needs Chromium: apt-get install chromium")
     with sync_api.sync_playwright() as play:
         yield lambda *options: play.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", *options]
+            executable_path=CHROMIUM, args=["--no-sandbox", *options], timeout=1000 * PATIENCE
         )
 
 

@@ -24,6 +24,7 @@ from simpleautodiff.learn.grading.running import run_case
 MOST_TEXT = 2**22
 ENDS = {"timeout", "died", "refused"}  # of its process
 LONGER = 3  # times its seconds of computing may a step take, on a busy machine
+PROCESS_SECONDS = 60.0  # that a process may take to start, and to end, on a busy machine
 Names = dict[str, str]
 
 
@@ -81,9 +82,10 @@ class ProcessRunner:
             start_new_session=True,
         )
         self.text = b""
-        begun, doing = self._read(), "it was imported"
+        patience = max(PROCESS_SECONDS, LONGER * self.seconds)
+        begun, doing = self._read(patience), "it was imported"
         if "imported" in begun:
-            begun, doing = self._read(), "its operations were tried for the first time"
+            begun, doing = self._read(patience), "its operations were tried for the first time"
         if not is_ability(begun.get("abilities")):
             self.close()
             ended = "did not come back" if "timeout" in begun else "ended"
@@ -98,7 +100,7 @@ class ProcessRunner:
         question = json.dumps(case).encode() + b"\n"
         writer = threading.Thread(target=self._write, args=(question,), daemon=True)
         writer.start()
-        result = self._read()
+        result = self._read(LONGER * self.seconds)
         if not is_result(result, case.get("script", ())):  # somebody else has written it
             result = {"died": True}
         if not ENDS.isdisjoint(result):
@@ -115,15 +117,15 @@ class ProcessRunner:
         except (BrokenPipeError, ValueError):
             pass  # it has ended; reading says so
 
-    def _read(self) -> dict[str, Any]:
-        """Read one line, or say why there is none."""
+    def _read(self, patience: float) -> dict[str, Any]:
+        """Read one line, or say why there is none after so many seconds."""
         assert self.process.stdout is not None
         stream = self.process.stdout.fileno()
         with selectors.DefaultSelector() as selector:
             selector.register(stream, selectors.EVENT_READ)
             whole = b"\n" in self.text
             while not whole:
-                if not selector.select(LONGER * self.seconds):
+                if not selector.select(patience):
                     return {"timeout": True}
                 chunk = os.read(stream, 2**20)
                 self.text += chunk
@@ -142,7 +144,9 @@ class ProcessRunner:
     def _was_stopped(self) -> bool:
         """Tell whether the process has been ended because it computed for too long."""
         with suppress(subprocess.TimeoutExpired):
-            return hasattr(signal, "SIGPROF") and self.process.wait(1) == -signal.SIGPROF
+            return (
+                hasattr(signal, "SIGPROF") and self.process.wait(PROCESS_SECONDS) == -signal.SIGPROF
+            )
         return False
 
     def close(self) -> None:
