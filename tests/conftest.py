@@ -1,6 +1,7 @@
 """What all tests share: a cache of their own for compiled code, and how many cases are run."""
 
 import gc
+import math
 import os
 import random
 import sys
@@ -12,9 +13,12 @@ import pytest
 from hypothesis import settings
 
 from browsing import CHROMIUM
+from simpleautodiff.compiled import jit_function
+from waiting import PATIENCE
 
 settings.register_profile("fixed", derandomize=True, deadline=None)  # nothing fails by chance
 settings.load_profile("fixed")
+jit_function.SLOW = math.inf  # a busy machine does not change at which call a function is recorded
 
 
 def pytest_addoption(parser):
@@ -82,10 +86,16 @@ def _draws_are_those_of_the_test_alone(request):
 
 @pytest.fixture
 def quiet():
-    """Let memory and objects be counted: no thread compiles, and nothing is left to collect."""
+    """Let memory and objects be counted: nothing is left to collect."""
+    gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_compiles_beside_the_next_test():
+    """Let no test find what another one has compiled, in its cache or in what it counts."""
+    yield
     if background := sys.modules.get("simpleautodiff.compiled.native.background"):
         background.wait()
-    gc.collect()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -107,7 +117,7 @@ def chromium():
         pytest.skip("needs Chromium: apt-get install chromium")
     with sync_api.sync_playwright() as play:
         yield lambda *options: play.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", *options]
+            executable_path=CHROMIUM, args=["--no-sandbox", *options], timeout=1000 * PATIENCE
         )
 
 

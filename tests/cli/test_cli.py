@@ -18,6 +18,7 @@ import pytest
 import simpleautodiff as ad
 from simpleautodiff.cli import main
 from simpleautodiff.cli.options import COMMANDS
+from waiting import PATIENCE
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "command-line.md"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(pathlib.Path(ad.__file__).parent.parent)}
@@ -566,7 +567,7 @@ def on_a_terminal(*arguments, **environment):
             break
         shown += piece
     os.close(master)
-    process.wait(10)
+    process.wait(PATIENCE)
     return shown.decode()
 
 
@@ -633,7 +634,7 @@ def test_a_bar_shows_what_takes_long(tmp_path):
     slow = tmp_path / "slow.py"
     slow.write_text("import time\ndef f(x, y):\n    time.sleep(3)\n    return x * y\n")
     shown = on_a_terminal("grad", f"{slow}:f", "x=1", "y=2")
-    assert re.search(r"differentiating  █* +1/2  50%  [1-9] s", shown)
+    assert re.search(r"differentiating  █* +1/2  50%  \d+ s", shown)
     assert shown.replace("\r\n", "\n").endswith("∂z/∂x = 2\n∂z/∂y = 1\n")
 
 

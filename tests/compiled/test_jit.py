@@ -420,7 +420,7 @@ def test_rows_of_any_number_and_gathered_ones(n, threads):
         close(gathered(cameras, points, i - 5, j), want)
     with pytest.raises(IndexError):
         gathered(cameras, points, i + 5, j)
-    assert "steps for each row" in gathered.explain()
+    assert "steps for each example" in gathered.explain()
 
 
 def test_rows_of_a_computed_table_and_at_computed_places():
@@ -437,7 +437,7 @@ def test_rows_of_a_computed_table_and_at_computed_places():
         compiled = ad.jit(f, tier="optimised")
         for x in (rng.standard_normal(20), rng.standard_normal(20)):
             close(compiled(table, i, x), f(table, i, x))
-        assert "steps for each row" not in compiled.explain()  # something comes before or after
+        assert "steps for each example" not in compiled.explain()  # something comes before or after
 
 
 def test_precise_is_bit_for_bit_what_python_computes():

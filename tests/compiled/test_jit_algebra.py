@@ -400,7 +400,7 @@ def test_determinants_of_many_small_matrices(n):
         np.testing.assert_allclose(values, exact, rtol=0, atol=10 * close)
         minors = values[:, None, None] * np.swapaxes(np.linalg.inv(matrices), -1, -2)
         np.testing.assert_allclose(gradients, minors, rtol=0, atol=1e-6 * np.max(np.abs(minors)))
-    assert "steps for each row" in compiled.explain()
+    assert "steps for each example" in compiled.explain()
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])

@@ -912,3 +912,15 @@ def test_masks_are_reduced_and_looked_up_in_loops(f):
         with np.errstate(all="ignore"):
             close(compiled(x), square(x), 1e-12, 1e-12)
     assert "NumPy" not in compiled.explain()
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_the_slopes_of_filters_are_compiled(k):
+    """Where one argument is a symbol, and the other one a node as well."""
+    signal = pytest.importorskip("scipy.signal")
+    slope = ad.grad(lambda x, b: np.sum(np.sin(signal.lfilter(b, [1.0], x))), k)
+    compiled = ad.jit(slope, tier="optimised")
+    for x in (np.linspace(-1.0, 2.0, 9), np.linspace(0.5, 1.0, 9)):
+        b = np.array([0.5, -0.3, 0.2]) * x[0]
+        np.testing.assert_allclose(compiled(x, b), slope(x, b), rtol=1e-13)
+    assert "cannot be compiled" not in compiled.explain()

@@ -229,7 +229,7 @@ def test_many_writers_and_readers_see_whole_objects_alone(place):
             cache.store(keys[i], contents[i])
 
     def read():
-        while not stop.is_set():
+        while not seen or not stop.is_set():
             seen.extend(cache.load(key) in (None, content) for key, content in both)
 
     both = list(zip(keys, contents, strict=True))

@@ -14,9 +14,9 @@ from simpleautodiff.compiled.backends.llvm.module import Module
 from simpleautodiff.compiled.backends.llvm.scalar_function import body, write_body
 from simpleautodiff.compiled.backends.llvm.vmap_function import (
     host_width,
-    rows,
     width_of,
-    write_rows,
+    write_batch,
+    write_batch_module,
 )
 from simpleautodiff.compiled.native import compile as engine
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
@@ -62,7 +62,7 @@ class Rows:
 
     def __init__(self, kernel, modes, width, **options):
         self.kernel = kernel
-        self.code = Code(rows(kernel, modes, width, **options))
+        self.code = Code(write_batch_module(kernel, modes, width, **options))
         kinds = ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
         self.function = self.code.function("rows", None, *kinds)
 
@@ -431,9 +431,9 @@ def test_much_mathematics_is_called_and_little_is_put_in():
         place = program.make("tanh", place)
     program.outputs = [place]
     kernel = Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),))
-    text = rows(kernel, ["rows"], 4)
+    text = write_batch_module(kernel, ["rows"], 4)
     assert "alwaysinline" not in text
-    assert "alwaysinline" in rows(of_one_operation("tanh", "d"), ["rows"], 4)
+    assert "alwaysinline" in write_batch_module(of_one_operation("tanh", "d"), ["rows"], 4)
     x = np.linspace(-3, 3, 9)[:, None]
     (found,) = Rows(kernel, ["rows"], 4)(9, x)
     np.testing.assert_allclose(found[:, 0], program.run([x[:, 0]])[0], rtol=1e-13)
@@ -538,8 +538,8 @@ def test_the_first_guard_that_fails_is_named(chunk, level):
 def test_kernels_share_a_module_and_what_they_call():
     module, kernel = Module(), of_one_operation("sin", "d")
     write_body(module, kernel, "once")
-    write_rows(module, kernel, ["rows"], 1, "many")
-    write_rows(module, of_one_operation("fmod", "d"), ["rows", "rows"], 1, "others")
+    write_batch(module, kernel, ["rows"], 1, "many")
+    write_batch(module, of_one_operation("fmod", "d"), ["rows", "rows"], 1, "others")
     code = Code(module.text())
     x, y = np.array([0.5]), np.zeros(1)
     once = code.function("once", ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
@@ -549,7 +549,7 @@ def test_kernels_share_a_module_and_what_they_call():
 
 def test_rows_refuse_guards():
     with pytest.raises(ValueError, match="guards"):
-        rows(guarded(), ["rows"], 4)
+        write_batch_module(guarded(), ["rows"], 4)
 
 
 def test_mathematics_of_whole_numbers_is_refused():

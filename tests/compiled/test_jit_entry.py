@@ -29,6 +29,7 @@ from simpleautodiff.compiled.native import compile as engine
 from simpleautodiff.compiled.native.callable import CallSlot, quick
 from simpleautodiff.compiled.native.object_offsets import layout
 from simpleautodiff.compiled.native.threads import batch_call, run_threads
+from waiting import PATIENCE
 
 GRADIENT = """
 declare double @cos(double)
@@ -623,7 +624,7 @@ print(before, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     if not hasattr(os, "fork"):
         pytest.skip("there is no fork here")
     command = [sys.executable, "-W", "ignore", "-c", program]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert answer.stdout.split() == ["100", "0"], answer.stderr
 
 

@@ -39,7 +39,7 @@ operations.OPERATIONS.update({row.name: row for row in new})
 from simpleautodiff.compiled.backends.c.c_scalars import to_c
 from simpleautodiff.compiled.backends.interpreter.machine import InterpretedProgram
 from simpleautodiff.compiled.backends.llvm.target import LLVMTarget
-from simpleautodiff.compiled.backends.llvm.vmap_function import rows
+from simpleautodiff.compiled.backends.llvm.vmap_function import write_batch_module
 from simpleautodiff.compiled.backends.python.float_code import PythonProgram
 from simpleautodiff.compiled.backends.python.numpy_scalars import to_python
 from simpleautodiff.compiled.native.compile import build
@@ -82,7 +82,8 @@ for row, dtypes in zip(new, ("df", "dfl")):
                 pointers = [ctypes.c_void_p(x.ctypes.data) for x in leaves]
                 assert ctypes.CDLL(library).f(*pointers) == 0
                 assert leaves[-1] == [wanted]
-        assert build(rows(kernel, ["rows"] * row.arity, 4), level=1, names=["rows"]).address("rows")
+        batch = write_batch_module(kernel, ["rows"] * row.arity, 4)
+        assert build(batch, level=1, names=["rows"]).address("rows")
 print("all backends")
 """
 

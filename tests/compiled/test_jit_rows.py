@@ -133,7 +133,7 @@ def rows_of(function, columns):
     compiled(*columns)  # records it
     (found,) = compiled.function.known.values()
     assert list(found.root.program.which) == list(range(found.root.program.results))
-    return found.root.program.rows
+    return found.root.program.batched
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32"])

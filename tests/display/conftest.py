@@ -2,6 +2,8 @@
 
 import pytest
 
+from waiting import PATIENCE
+
 
 @pytest.fixture(scope="session")
 def browser(chromium):
@@ -14,6 +16,7 @@ def browser(chromium):
 def tab(browser):
     """A tab that notes what it asks for and what goes wrong."""
     page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(1000 * PATIENCE)
     page.requests, page.errors = [], []
     page.on("request", lambda request: page.requests.append(request.url))
     page.on("console", lambda message: page.errors.append(message.text))

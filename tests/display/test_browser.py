@@ -135,7 +135,9 @@ def test_the_keys_play_and_stop(shown):
     shown.locator(".canvas").focus()
     shown.keyboard.press(" ")
     assert shown.locator("[aria-label=Pause]").count() == 1
-    shown.wait_for_timeout(1500)
+    shown.wait_for_function(
+        "() => Number.parseInt(document.querySelector('.count').innerText) >= 1"
+    )
     shown.keyboard.press(" ")
     assert shown.locator("[aria-label=Play]").count() == 1
     assert position(shown)[0] >= 1

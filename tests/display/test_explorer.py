@@ -46,7 +46,7 @@ def script(text, data=None):
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     return json.loads(done.stdout)
 
@@ -480,7 +480,9 @@ def test_a_kernel_shows_the_widget(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(ad.__file__).parents[1]))
     cells = [nbformat.v4.new_code_cell(text) for text in NOTEBOOK.split("---")]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3")
+    client = nbclient.NotebookClient(
+        notebook, timeout=PATIENCE, startup_timeout=PATIENCE, kernel_name="python3"
+    )
     client.execute()
     shown = [cell.outputs[0].data for cell in notebook.cells[1:]]
     model = shown[0]["application/vnd.jupyter.widget-view+json"]["model_id"]
@@ -901,7 +903,7 @@ def test_the_process_has_limits_of_time_and_memory():
     done = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE,
         env={**os.environ, "PYTHONPATH": source},
         check=False,
     )

@@ -2,6 +2,8 @@
 
 import pytest
 
+from waiting import PATIENCE
+
 nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("ipykernel")
@@ -21,7 +23,8 @@ t.values()
 def test_tables_name_the_cell_and_align_their_signs():
     cells = [nbformat.v4.new_code_cell(source) for source in ("1 + 1", CODE.strip())]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    patient = {"timeout": PATIENCE, "startup_timeout": PATIENCE}
+    nbclient.NotebookClient(notebook, kernel_name="python3", **patient).execute()
     (output,) = notebook.cells[1].outputs
     assert "product   Cell In[2]:3: product = x1 * x2" in output.data["text/plain"]
     assert "Cell In[2]:4: return" in output.data["text/plain"]

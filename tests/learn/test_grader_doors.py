@@ -14,11 +14,11 @@ GOOD = (pathlib.Path(__file__).parent / "engines" / "graph_class.py").read_text(
 LIBRARY = pathlib.Path(learn.__file__).parent.parent
 
 
-def grade(folder, extra):
+def grade(folder, extra, **limits):
     home = folder / "home"
     home.mkdir()
     (home / "mine.py").write_text(GOOD + textwrap.dedent(extra))
-    return learn.grade(str(home / "mine.py"), depth=1500, programs=5, seconds=1)
+    return learn.grade(str(home / "mine.py"), depth=1500, programs=5, **limits)
 
 
 ESCAPES = {
@@ -237,4 +237,4 @@ def test_a_process_that_stops_itself_is_ended(tmp_path):
     def backward(y):
         signal.raise_signal(signal.SIGSTOP)
     """
-    assert grade(tmp_path, stopping).mistakes == ("timeout",)
+    assert grade(tmp_path, stopping, seconds=1).mistakes == ("timeout",)

@@ -3,6 +3,7 @@
 import pytest
 
 from simpleautodiff import learn
+from waiting import PATIENCE
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -11,6 +12,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 def tab(chromium):
     browser = chromium()
     page = browser.new_page(viewport={"width": 900, "height": 700})
+    page.set_default_timeout(1000 * PATIENCE)
     page.errors, page.requests = [], []
     page.on("pageerror", lambda error: page.errors.append(str(error)))
     page.on("console", lambda message: page.errors.append(message.text))

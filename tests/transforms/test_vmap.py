@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.interpolate
+import scipy.signal
 import scipy.stats
 
 import array_cases as cases
@@ -314,3 +315,25 @@ def test_pythons_round_of_a_batch(digits):
     np.testing.assert_allclose(ad.vmap(ad.grad(f))(x), slopes, rtol=1e-14)
     halves = np.array([0.35, 2.675, -0.15])  # where Python's floats and NumPy's differ
     np.testing.assert_array_equal(ad.vmap(f)(halves), [f(each) for each in halves])
+
+
+@pytest.mark.parametrize("k", [0, 1])
+@pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0)])
+def test_the_slopes_of_filters_in_a_batch(k, axes):
+    """Where one argument belongs to a batch, and the other one to a derivative as well."""
+
+    def f(x, b):
+        return np.sum(np.sin(scipy.signal.lfilter(b, [1.0], x)))
+
+    def slope(x, b):  # y[n] = Σ over lags of b[lag] x[n - lag]
+        delayed = [np.concatenate([np.zeros(lag), x[: len(x) - lag]]) for lag in range(len(b))]
+        back = np.cos(b @ delayed)
+        ahead = [np.concatenate([back[lag:], np.zeros(lag)]) for lag in range(len(b))]
+        return b @ ahead if k == 0 else delayed @ back
+
+    x = np.array([[0.3, -1.2, 0.7, 2.1, -0.4], [1.5, 0.2, -0.6, 0.9, 1.1]])
+    b = np.array([[0.5, 0.3], [-0.2, 1.4]])
+    x, b = (given if axis == 0 else given[0] for given, axis in zip((x, b), axes, strict=True))
+    pairs = [(x if x.ndim == 1 else x[i], b if b.ndim == 1 else b[i]) for i in range(2)]
+    found = ad.vmap(ad.grad(f, k), axes)(x, b)
+    np.testing.assert_allclose(found, [slope(*pair) for pair in pairs], rtol=1e-13)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import SCIPY
-from simpleautodiff.arrays.numpy import calculus, numpy_linalg, polynomials, selection
+from simpleautodiff.arrays.numpy import calculus, creation, numpy_linalg, polynomials
 from simpleautodiff.arrays.registry import FUNCTIONS, Function, as_array, name_of
 from simpleautodiff.arrays.scipy import (
     scipy_factorizations,
@@ -25,13 +25,13 @@ from simpleautodiff.values.pytree import flatten
 
 __all__ = [  # imported so that the implementations are registered before they are wrapped here
     "calculus",
+    "creation",
     "numpy_linalg",
     "polynomials",
     "scipy_factorizations",
     "scipy_linalg",
     "scipy_signal",
     "scipy_sparse",
-    "selection",
 ]
 ShapeCheck = Callable[[str, tuple[int, ...]], None]
 

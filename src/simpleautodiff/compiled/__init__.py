@@ -19,10 +19,12 @@ ScalarProgram       *steps* on single numbers, each an operation of `scalar/oper
 Kernel              a scalar program with its arguments and results: *leaves*, of one dtype each
 BatchedKernel       a kernel that is run for every example of a batch (`vmap`)
 SplitProgram        a scalar program in parts of limited length, as compilers need
-LoopSchedule            a recorded program on large arrays, with how and when each line is computed
+LoopSchedule        a recorded program on large arrays, with how and when each line is computed
 Task                one piece of the work of a schedule: a `Loop` (whose body is a scalar program),
                     a call of BLAS, LAPACK or NumPy, a check
 BufferLayout        where in memory the results of a schedule are
+RolledProgram       a long recorded program as calls of *bodies*: what repeats is one body
+RolledLayout        the memory of a rolled program, and the *words* that encode its calls
 Bytecode            a kernel in the form that the interpreter reads
 Module              functions in LLVM's language, as a `Builder` writes them
 Code                machine code in this process
@@ -36,6 +38,8 @@ native/             machine code in this process: compiled, loaded, cached, call
 recording/          a function becomes a recorded program
 scalar/             scalar programs, and the one table of their operations
 array/              recorded programs on large arrays: simplified, scheduled, fused into loops
+loops/              loops that are recorded by one of their steps
+rolled/             programs that repeat, and programs with loops, as calls of bodies
 backends/           targets and languages for export, behind one interface
 running/            programs that run, on one tier after the other
 ==================  ===============================================================================

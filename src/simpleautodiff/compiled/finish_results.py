@@ -131,7 +131,7 @@ def without_out(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_as_before(old: Any, new: Any) -> bool:
-    """Tell whether an argument still has the elements that it had."""
+    """Tell whether an argument still has its old elements."""
     if not isinstance(old, np.ndarray):
         return True
     return np.array_equal(old, new, equal_nan=old.dtype.kind in "fc")

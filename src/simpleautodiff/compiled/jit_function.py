@@ -217,11 +217,12 @@ class JitFunction:
     def _record_slow(
         self, found: Specialization, described: CallSignature, args: Any, kwargs: Any
     ) -> Any:
-        """Record a slow function, which computes its result, if it is not left to its program.
+        """Record a slow function at its second call, so that it does not run twice in one call.
 
-        Its first call confirms the program. If it cannot be recorded so, its next call tells why,
-        or is recorded as usual. No result is returned unconfirmed: code that asks for the type of
-        an argument may give another one.
+        The program is confirmed by the inputs and the result that were kept of the first call, and
+        then computes this one. If that fails, the next call records the function as usual, or says
+        why it cannot be recorded. Results are only returned of confirmed programs, as code that
+        asks for the type of its arguments may compute something else while it is recorded.
         """
         earlier, found.slow, path = found.slow, None, None
         if earlier is not None:  # no other thread has taken it meanwhile
@@ -285,7 +286,7 @@ class JitFunction:
     def _confirm(self, found: Specialization, path: Path) -> bool:
         """Tell whether a program returns what the function returned when it was recorded.
 
-        It does not if a step of a loop depends on more than its arguments.
+        It does not if a step of a loop depends on anything but its arguments.
         """
         if path.unconfirmed is None:
             return True  # another thread has confirmed it meanwhile

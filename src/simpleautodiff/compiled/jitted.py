@@ -173,7 +173,7 @@ def _find_lone_batch(program: RunnableProgram, inputs: int) -> BatchedKernel | N
     places = [int(arg) if type(arg) is Ref else -1 for arg in program.args]
     results = range(len(program.kernel.outputs))
     straight = places == [*range(inputs)] and list(program.which) == [*results]
-    return program.rows if straight and not program.rows.size else None
+    return program.batched if straight and not program.batched.size else None
 
 
 def make_jitted(f: F | None, precise: bool, tier: str | None, threads: int, max_paths: int) -> Any:

@@ -22,8 +22,8 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.values.pytree import flatten, map_leaves
 
-NOT_RUN = object()  # instead of a result: the loops of the function take many steps
-MOST_LOOPS = 16  # times that a recording is begun again
+NOT_RUN = object()  # in place of a result: the function was stopped, as its loops are long
+MOST_LOOPS = 16  # how often a recording is restarted, at most
 
 
 def make_path(

@@ -25,11 +25,11 @@ class Answer(NamedTuple):
 
     inputs: list[Any]
     result: Any
-    is_earlier: bool = False  # not of the call that was recorded, which may take another path
+    is_earlier: bool = False  # of a call before the recorded one, which may take another path
 
 
 def keep_answer(described: CallSignature, before: list[Any], result: Any) -> Answer | None:
-    """Return what the function gave for the inputs of a call; None if that is much memory."""
+    """Return the inputs and the result of a call; None if they take too much memory."""
     answer = Answer([native(before[i]) for i in described.varies], result, is_earlier=True)
     size = sum([getattr(x, "nbytes", 0) for x in flatten(answer)[0]])
     return answer._replace(result=map_leaves(copy_array, result)) if size <= MOST_KEPT else None

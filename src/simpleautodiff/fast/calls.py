@@ -14,7 +14,7 @@ import numpy as np
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import REFUSED, WATCHERS, Traced, Written, apply, take_current
-from simpleautodiff.core.node import NODES, Node, TapeNode
+from simpleautodiff.core.node import NODES, Constant, Node, TapeNode
 from simpleautodiff.core.primitive import Primitive, values_read
 from simpleautodiff.fast.direct_pulls import enter
 from simpleautodiff.fast.fast_tape import FastTape, is_root_row
@@ -272,7 +272,7 @@ def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, *rest):
     try:
         value = {value} if not POOL.open else compute_pooled(compute, x, y)
     except REFUSED:
-        return apply(primitive, a, b)
+        return apply(primitive, take_out(a), take_out(b))
     if {by_level}:
         return level.record(primitive, (level.argument(a), level.argument(b)), value)
     node = TapeNode()
@@ -306,6 +306,11 @@ def may_be_0(value: Any) -> bool:
     if type(value) is not np.ndarray or value.size > THRESHOLDS.medium:
         return True
     return int(np.count_nonzero(value)) < value.size
+
+
+def _take_out(arg: Any) -> Any:
+    """Return a constant without the box in which a node stores it."""
+    return arg.value if type(arg) is Constant else arg
 
 
 def _may_be_root(base: Any, exponent: Any) -> bool:
@@ -356,6 +361,7 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "ndarray": np.ndarray,
         "primitive": primitive,
         "restate": primitive.restate,
+        "take_out": _take_out,
         "reads_a": 0 in values_read(primitive, (1,)),  # what no rule reads need not be retained
         "reads_b": 1 in values_read(primitive, (0,)),
     }

@@ -31,7 +31,7 @@ class Bug:
 
 def _list_bugs() -> Iterator[Bug]:
     """Yield each fault on each rung whose text has the lines that it changes."""
-    texts = [rung.text for rung in RUNGS[:-1]]  # the last is the library, which nobody is to break
+    texts = [rung.text for rung in RUNGS[:-1]]  # the last one is the library itself
     for fault in FAULTS_OF_RUNGS:
         made = [_fit(fault, text) for text in texts]
         home = next(number for number, changes in enumerate(made) if number and changes)
@@ -42,7 +42,7 @@ def _list_bugs() -> Iterator[Bug]:
 
 
 def _fit(fault: Fault, text: str) -> Changes:
-    """Return the changes that make a fault in a text; none if it has not these lines."""
+    """Return the changes that make a fault in a text; () if it lacks the lines to change."""
     fits = (v for v in fault.versions if all(old in text for old, _ in v))
     return next(fits, ())
 

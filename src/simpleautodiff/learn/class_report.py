@@ -1,4 +1,4 @@
-"""A class: every submission of a folder graded, and what most of them have wrong."""
+"""Grade a class: every submission in a folder, and the most frequent misconceptions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from simpleautodiff.learn.grading.report_page import write_page
 
 @dataclass(frozen=True)
 class Submission:
-    """One submission: its name, and its report or why there is none."""
+    """One submission: its name, and its report, or why it could not be graded."""
 
     name: str
     report: Report | None
@@ -140,7 +140,7 @@ def grade_class(
 
 @contextmanager
 def _apart(path: str, folder: str) -> Iterator[str]:
-    """Give a file that stands among those of others a folder of its own."""
+    """Copy a file from a shared folder to a folder of its own."""
     if not os.path.samefile(os.path.dirname(path), folder):
         yield path
         return

@@ -52,7 +52,7 @@ SHORT_NAMES = {"power": "pow", "absolute": "abs", "maximum": "max"}
 
 @dataclass(frozen=True)
 class Mark:
-    """What is said about one answer."""
+    """The verdict on one answer."""
 
     cell: SheetCell
     answer: str
@@ -90,7 +90,7 @@ class Exercise:
 
     @property
     def blanks(self) -> tuple[SheetCell, ...]:
-        """The cells that are to be filled in."""
+        """The cells to fill in."""
         return tuple(cell for cell in self.cells if cell.blank)
 
     def _cells(self, about: str) -> Iterator[SheetCell]:
@@ -158,14 +158,14 @@ class Exercise:
         return Mark(cell, answer, False, self.explain(cell, number))
 
     def explain(self, cell: SheetCell, number: Any) -> str:
-        """Say which misconception gives this number in this cell, if one does."""
+        """Name the misconception that gives this number in this cell, if there is one."""
         for fault, wrong in self.wrong_answers(cell):
             if same(number, wrong):
                 return MISTAKES[VARIANTS.get(fault, fault)].says
         return ""
 
     def wrong_answers(self, cell: SheetCell) -> Iterator[tuple[str, float]]:
-        """Yield what each misconception gives in a cell, where that is not right."""
+        """Yield the wrong number that each misconception gives in a cell."""
         if not self.graph.operations <= RULES.keys():
             return
         rules = [rule for rule in WRONG_RULES if rule not in RARE_RULES]
@@ -231,7 +231,7 @@ class Exercise:
         return marks
 
     def _ask(self, cell: SheetCell, ask: Callable[[str], str], tell: Callable[[str], Any]) -> str:
-        """Ask for one blank until the answer can be read; return nothing at the end."""
+        """Ask for one blank until the answer can be read; return None at the end of the input."""
         what = "" if cell.text == cell.name else f" = {cell.text}"
         while True:
             try:
@@ -335,7 +335,7 @@ def _model_partial(nodes: Mapping[str, ModelNode], key: str) -> float:
 
 
 def right_order(graph: Graph, root: str) -> list[str]:
-    """Return the nodes that an input reaches, in the order in which they were made."""
+    """Return the nodes reachable from an input, in execution order."""
     reached = [root]
     for name, _, args in graph.steps:
         if set(args) & set(reached):
@@ -344,7 +344,7 @@ def right_order(graph: Graph, root: str) -> list[str]:
 
 
 def order_mistake(graph: Graph, root: str, answer: Sequence[str]) -> str:
-    """Say what is wrong with an order; nothing if it is topological, as several orders are.
+    """Say what is wrong with an order; nothing if it is topological: several orders are right.
 
     Examples
     --------

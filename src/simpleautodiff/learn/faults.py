@@ -13,7 +13,7 @@ Changes = tuple[tuple[str, str], ...]  # old text, new text
 
 @dataclass(frozen=True)
 class Fault:
-    """A slip of one kind: its name, the misconception behind it, and the ways to make it."""
+    """One fault: its name, the misconception behind it, and the changes of lines that make it."""
 
     name: str
     hint: str

@@ -206,13 +206,13 @@ class Batch(Opaque):
             note(part, self, lambda array: get_item(array, index))
         return part
 
-    def _conversion_error(self, conversion: str) -> LostDerivativeError:
+    def _conversion_error(self, conversion: str, instead: str = "") -> LostDerivativeError:
         return LostDerivativeError(
             f"{conversion} of a batch: vmap runs the function once for many examples, each with a "
             f"number of its own. Use functions of NumPy, np.where(condition, a, b) to choose (or "
             f"vmap(f, branches='both'), which runs once for each way through the code), an array "
             f"made with np.zeros_like(x) to write to, and np.array(a, like=x)[i] for a[i] "
-            f"of a plain array{cite_line()}"
+            f"of a plain array{instead}{cite_line()}"
         )
 
     def __bool__(self) -> bool:
@@ -234,7 +234,8 @@ class Batch(Opaque):
         lost = isinstance(inner, Traced) and not is_step_function(inner)
         answer = None if lost or self.shape else self._find_common_answer(np.trunc)
         if answer is None:
-            raise self._conversion_error(conversion)
+            instead = "; np.floor(x).astype(int) is an integer for each example"
+            raise self._conversion_error(conversion, instead)
         return int(answer)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:

@@ -3,6 +3,7 @@
 from simpleautodiff.arrays.numpy import (
     calculus as calculus,
     contractions as contractions,
+    creation as creation,
     emath as emath,
     factorizations as factorizations,
     histograms as histograms,

@@ -1,4 +1,4 @@
-"""Move lines into the later loops that need them, where that keeps no more in memory."""
+"""Move lines into the later loops that need them, if that takes no more memory."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _find_later(
 
 
 def _find_parts(plan: LoopSchedule, members: list[int]) -> list[list[int]]:
-    """Cut the lines of a loop into parts that need nothing of each other."""
+    """Cut the lines of a loop into independent parts."""
     parts: list[list[int]] = []
     for number in members:
         roots = {plan.views[x].root for x in places(plan.lines[number].args)}

@@ -58,7 +58,7 @@ def _share(loop: Loop, plan: LoopSchedule, threads: int, precise: bool) -> list[
 
 
 def _can_cut(loop: Loop, axis: int) -> bool:
-    """Tell whether parts along an axis need nothing of each other.
+    """Tell whether parts along an axis are independent.
 
     Each writes elements of its own, and each buffer advances in one way.
     """
@@ -76,7 +76,7 @@ def _can_cut(loop: Loop, axis: int) -> bool:
 
 
 class _Reduction:
-    """A reduction of a loop that is cut along an axis: how a part has it, and what follows.
+    """A reduction of a loop that is cut along an axis: in each part, and over all parts.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
-"""Choose what a step of a loop keeps for the way back, and what that computes again.
+"""Choose what a step of a loop keeps for the reverse sweep, and what is computed again.
 
-A line that the way back needs is either kept, at the cost of its memory, or computed again, at the
-cost of the operation and of the lines that it needs in turn. The cheapest choice of all is a
+A line that the reverse sweep needs is either kept, at the cost of its memory, or computed again, at
+the cost of the operation and of the lines that it needs in turn. The cheapest choice of all is a
 minimum cut of a graph: from a source to each line by an edge that costs what computing it again
 does, through the line by one that costs what keeping it does, on to the lines computed from it, and
 from those that are needed to a sink. What is cut on the way through is kept.

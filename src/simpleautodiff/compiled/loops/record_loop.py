@@ -132,10 +132,10 @@ def run_recorded(loop: RecordedLoop, limit: Any, go: Any, run: Callable[..., Any
 
 
 def check_kinds(loop: RecordedLoop, carry: Any, kinds: str = "c") -> None:
-    """Refuse a loop whose first step has numbers of other dtypes, and so other results.
+    """Refuse a loop whose first step changes the dtypes of carried values, and so its results.
 
-    The square root of -1.0 is nan, that of the complex number -1 is not. `kinds` are those of
-    dtypes that a carried value may not change to, even if it has all its numbers.
+    The square root of -1.0 is nan, that of the complex number -1 is not. `kinds` are the kinds of
+    dtypes to which no carried value may change, even if the new dtype can represent it.
     """
     for before, after in zip(map(take_current, flatten(carry)[0]), loop.carry, strict=True):
         dtype, new = [np.result_type(find_example(x)) for x in (before, after)]
@@ -145,9 +145,9 @@ def check_kinds(loop: RecordedLoop, carry: Any, kinds: str = "c") -> None:
 
 
 def check_repeats(loop: RecordedLoop, again: RecordedLoop) -> None:
-    """Refuse a step that was another one when it was recorded again: it counts, or draws numbers.
+    """Refuse a step that differs when it is recorded again, as it counts or draws random numbers.
 
-    So it does if it changes what it reads by another way than its variables.
+    A step also differs if it changes something that it reads and that is not one of its variables.
     """
     one, other = loop.function.body, again.function.body
     lines = [[(x.name, x.args, x.kwargs, x.shape) for x in body.lines] for body in (one, other)]

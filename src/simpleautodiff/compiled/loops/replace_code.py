@@ -1,4 +1,4 @@
-"""Let functions run other code while something is recorded: that in which loops are calls.
+"""Replace the code of functions while something is recorded, by code in which loops are calls.
 
 Loops are in functions that the recorded one calls, too, and in those that these define. So the code
 of all functions that contain the loop is replaced, until the recording is done. Run meanwhile by

@@ -1,4 +1,4 @@
-"""Let a step forward run the inner loops of the step back, which compute the same values, and more.
+"""Let a step forward run the inner loops of the step back, which compute all its values, and more.
 
 A step back begins with the operations of the step forward, inner loops among them, and keeps what
 their steps back need. Where a step forward runs such a loop, too, it can keep that for the way

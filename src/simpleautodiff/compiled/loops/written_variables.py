@@ -95,12 +95,12 @@ class GivenVariables:
         self._leaves = flatten(variables)[0]
 
     def check(self, after: list[Any], written: list[bool], earlier: list[bool]) -> list[bool]:
-        """Tell which of the written variables refer to the same array, list or dict after a step.
+        """Tell which variables are numbers, or still refer to the same array, list or dict.
 
-        Or are numbers. Refuse a step after which it is not known which arrays have changed. What is
-        changed in place must keep its name, and be known to be changed, as others refer to it. All
-        steps, by all branches, do the same: `earlier` is what was found when the step was run
-        before, or empty.
+        Refuse a step after which it is not known which arrays have changed: an array that is
+        changed in place must keep its name and be among the `written` ones, as other names may
+        refer to it. Every step, on every branch, must give the same answer: `earlier` is the answer
+        of the run before, or empty.
         """
         own = {*map(id, self.variables)}
         if any(issubclass(type(x), Written) and id(x) not in own for x in self._leaves):

@@ -122,7 +122,7 @@ def one_at_a_time() -> threading.RLock:
 
 
 def later(task: Callable[[], object], failed: Callable[[str], None]) -> BackgroundTask:
-    """Run a task in the thread that compiles; return what `wait` may be asked for."""
+    """Queue a task for the thread that compiles; return it, so that `wait` can wait for it."""
     added = task, failed
     _compiler.add(added)
     return added

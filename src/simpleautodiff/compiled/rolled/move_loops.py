@@ -11,7 +11,7 @@ from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 
 def move_loop(shape: Shape, by: Shape, dtype: Any) -> Loop:
-    """Return the loop that puts elements side by side: from buffer 1 to buffer 0."""
+    """Return the loop that copies elements from buffer 1, contiguously, to buffer 0."""
     return make_move(False, shape, steps(shape), by, dtype)
 
 

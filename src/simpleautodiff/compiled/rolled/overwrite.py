@@ -1,6 +1,6 @@
-"""Let a step of a loop compute a carried array where the last one is, instead of moving it there.
+"""Let a step of a loop compute a carried array in place of its last value, instead of a copy.
 
-That is possible if everything else that reads the last one does so before.
+That is possible if everything that reads the last value does so before.
 """
 
 from __future__ import annotations

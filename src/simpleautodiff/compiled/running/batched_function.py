@@ -49,7 +49,7 @@ class BatchedFunction(BatchedKernel):
         self._asked = False
 
     def __call__(self, *leaves: Any, out: Any = None) -> tuple[Any, ...]:
-        """Compute all rows; a leaf may be a pair of a table and the indices of its rows.
+        """Compute all examples; a leaf may be a pair of a table and the indices of its examples.
 
         A single result is written into the array `out`, if that fits.
         """
@@ -81,12 +81,12 @@ class BatchedFunction(BatchedKernel):
                 self.code = self._run.code
 
     def _length(self, array: Any, mode: str) -> int:
-        """Return how many rows an argument has; None if it is the same for all."""
+        """Return how many examples an argument has; None if it is the same for all."""
         return 0 if mode == SAME else int(array.shape[-1 if mode == COLUMNS else 0])
 
     def _natively(self, leaves: Sequence[Any], out: Any) -> tuple[Any, ...]:
         table: list[int] = []
-        kept = []  # arrays that must live until all rows are computed
+        kept = []  # arrays that must live until all examples are computed
         size = 0
         for leaf, mode, form in zip(leaves, self.modes, self.kernel.inputs, strict=True):
             base, index = leaf if type(leaf) is tuple else (leaf, None)
@@ -106,7 +106,7 @@ class BatchedFunction(BatchedKernel):
         return tuple(results)
 
     def _by_columns(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
-        """Compute all rows, column by column, with NumPy."""
+        """Compute all examples, column by column, with NumPy."""
         size = max(map(self._length, leaves, self.modes))
         columns: list[Any] = []
         for leaf, mode, form in zip(leaves, self.modes, self.kernel.inputs, strict=True):
@@ -127,7 +127,7 @@ class BatchedFunction(BatchedKernel):
         return tuple(results)
 
     def _whole(self, size: int) -> list[tuple[int, ...]]:
-        """Return the shapes of the results for that many rows."""
+        """Return the shapes of the results for that many examples."""
         pairs = zip(self.shapes, self.layouts, strict=True)
         return [(*shape, size) if how == COLUMNS else (size, *shape) for shape, how in pairs]
 
@@ -135,9 +135,9 @@ class BatchedFunction(BatchedKernel):
         self, modes: Sequence[str], layouts: Sequence[str], size: int
     ) -> BatchedFunction:
         """Return the same function for arguments or results in other layouts."""
-        rows = BatchedFunction(self.__name__[8:], self.kernel, tuple(modes), self.shapes, self)
-        rows.layouts, rows.size, rows.recorded = tuple(layouts), size, True
-        return rows
+        other = BatchedFunction(self.__name__[8:], self.kernel, tuple(modes), self.shapes, self)
+        other.layouts, other.size, other.recorded = tuple(layouts), size, True
+        return other
 
 
 def _can_hold(out: Any, result: Any, inputs: list[Any]) -> bool:

@@ -36,7 +36,7 @@ class BatchedProgram(EnteredProgram):
 
     def __init__(
         self,
-        rows: BatchedFunction,
+        batched: BatchedFunction,
         args: Sequence[Any],
         which: Sequence[int],
         turned: set[int],
@@ -46,59 +46,59 @@ class BatchedProgram(EnteredProgram):
         # For each argument: its input number, a constant, `Gathered` or `Turned`.
         self.args = [arg.table if isinstance(arg, Turned) else arg for arg in args]
         self.which = which  # the results that are returned
-        self.kernel = rows.kernel
-        modes = [_mode(arg, mode) for arg, mode in zip(args, rows.modes, strict=True)]
-        layouts = [COLUMNS if k in turned else ROWS for k in range(len(rows.shapes))]
+        self.kernel = batched.kernel
+        modes = [_mode(arg, mode) for arg, mode in zip(args, batched.modes, strict=True)]
+        layouts = [COLUMNS if k in turned else ROWS for k in range(len(batched.shapes))]
         by_columns = COLUMNS in (*modes, *layouts)
-        if (*modes, *layouts) != (*rows.modes, *rows.layouts):
-            rows = rows.with_modes(modes, layouts, size if by_columns else 0)
-        self.rows = rows
+        if (*modes, *layouts) != (*batched.modes, *batched.layouts):
+            batched = batched.with_modes(modes, layouts, size if by_columns else 0)
+        self.batched = batched
 
     @property
     def tier(self) -> str:
         """The tier that runs it."""
-        return "numpy" if self.rows.code is None else "optimised"
+        return "numpy" if self.batched.code is None else "optimised"
 
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
-        """Compute all rows."""
+        """Compute all examples."""
         self._want_entry()
-        results = self.rows(*[_find_argument(arg, inputs) for arg in self.args], out=out)
+        results = self.batched(*[_find_argument(arg, inputs) for arg in self.args], out=out)
         self._enter()
         return 0, [results[k] for k in self.which]
 
     def prepare(self) -> None:
         """Compile the requested tier now."""
-        if self.rows.tier:
+        if self.batched.tier:
             self._want_entry()
-            self.rows.ask()
+            self.batched.ask()
             self._enter()
 
     def _want_entry(self) -> None:
         """Set the form in which Python could call the code, before it is compiled."""
         form, self.form = self.form, None
-        straight = all(type(arg) is Ref for arg in self.args) and self.rows.threads == 1
+        straight = all(type(arg) is Ref for arg in self.args) and self.batched.threads == 1
         if form is not None and straight and list(self.which) == [*range(len(self.which))]:
-            self.rows.entered = form, tuple([int(arg) for arg in self.args])
+            self.batched.entered = form, tuple([int(arg) for arg in self.args])
 
     def _enter(self) -> None:
-        if self.entry is None and self.rows.code is not None and self.rows.entered:
-            self.enter(self.rows.code, self.rows.entered[0].known)
+        if self.entry is None and self.batched.code is not None and self.batched.entered:
+            self.enter(self.batched.code, self.batched.entered[0].known)
 
     def describe(self) -> list[str]:
         """Describe the program and how it was compiled."""
-        flat = self.rows.kernel.program
-        made = [f"{len(flat)} steps for each row, {flat.folded} known in advance"]
-        return made + describe_code(self.rows.code) + describe_failure(self.rows.failure)
+        flat = self.batched.kernel.program
+        made = [f"{len(flat)} steps for each example, {flat.folded} known in advance"]
+        return made + describe_code(self.batched.code) + describe_failure(self.batched.failure)
 
     def source(self) -> str:
-        """Return the program of one row, one step a line."""
-        return str(self.rows.kernel.program)
+        """Return the program of one example, one step a line."""
+        return str(self.batched.kernel.program)
 
     def codes(self) -> list[Code]:
         """Return its machine code, compiled if necessary."""
-        self.rows.compile()
-        assert self.rows.code is not None
-        return [self.rows.code]
+        self.batched.compile()
+        assert self.batched.code is not None
+        return [self.batched.code]
 
 
 def _find_argument(arg: Any, inputs: Sequence[Any]) -> Any:
@@ -127,8 +127,8 @@ def batched_program(recorded: RecordedProgram) -> BatchedProgram | None:
     found = [n for n, line in enumerate(lines) if isinstance(line.what, BatchedFunction)]
     if len(found) != 1 or recorded.guards:
         return None
-    rows = lines[found[0]]
-    args = [_argument(arg, lines, inputs) for arg in rows.args]
+    batched = lines[found[0]]
+    args = [_argument(arg, lines, inputs) for arg in batched.args]
     which, turned, size = [], set(), 0
     for output in recorded.outputs:
         line = lines[output] if type(output) is Ref else None
@@ -143,10 +143,10 @@ def batched_program(recorded: RecordedProgram) -> BatchedProgram | None:
     if any(arg is None for arg in args) or len({*which}) < len(which):
         return None
     if (turned or any(isinstance(arg, Turned) for arg in args)) and not (
-        TARGET.takes_columns(rows.what.kernel, size)
+        TARGET.takes_columns(batched.what.kernel, size)
     ):
         return None
-    return BatchedProgram(rows.what, args, which, turned, size)
+    return BatchedProgram(batched.what, args, which, turned, size)
 
 
 def _is_turn(line: Line, lines: list[Line], to_last: bool) -> bool:
@@ -158,7 +158,7 @@ def _is_turn(line: Line, lines: list[Line], to_last: bool) -> bool:
 
 
 def _argument(arg: Any, lines: list[Line], inputs: int) -> Any:
-    """Return an argument of a batched function: an input, a constant, or rows made from those."""
+    """Return an argument of a batched function: an input, a constant, or examples of those."""
     if type(arg) is not Ref or arg < inputs:
         return arg
     line = lines[arg]
@@ -173,5 +173,5 @@ def _argument(arg: Any, lines: list[Line], inputs: int) -> Any:
         return None
     dtype, shape = (lines[index].dtype, lines[index].shape) if type(index) is Ref else (
         index.dtype, index.shape)  # fmt: skip
-    of_rows = dtype is not None and dtype.kind in "iu" and len(shape) == 1 and shape[0] > 0
-    return Gathered(table, index) if of_rows else None
+    of_examples = dtype is not None and dtype.kind in "iu" and len(shape) == 1 and shape[0] > 0
+    return Gathered(table, index) if of_examples else None

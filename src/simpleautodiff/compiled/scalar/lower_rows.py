@@ -60,13 +60,8 @@ def is_light(line: Any) -> bool:
     return line.name in LIGHT_ROWS or (callable(line.what) and line.what in LOWERED_PREDICATES)
 
 
-def lower(
-    program: ScalarProgram, what: Any, dtype: str, args: list[int], given: tuple[Any, ...] = ()
-) -> int:
-    """Append one row, or one predicate, on single numbers.
-
-    `kind` is that of the result; `given` are settings that are no numbers, as of `round`.
-    """
+def lower(program: ScalarProgram, what: Any, dtype: str, args: list[int]) -> int:
+    """Append one row, or one predicate, on single numbers; `dtype` is that of the result."""
     name = getattr(what, "name", None)
     if name == "where":
         condition, *rest = args

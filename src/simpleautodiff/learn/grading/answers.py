@@ -1,4 +1,4 @@
-"""What is right: the library's own numbers for a graph and a script of sweeps."""
+"""The right answers: the library's own numbers for a graph and a script of sweeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bank: graphs that a wrong engine gets wrong, each with the misconception it exposes."""
+"""The bank: graphs that reveal errors of engines, each with the misconception it exposes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Case:
     task: str
     exposes: str
     way: str = "once"
-    wanted: tuple[str, ...] = ()  # from which nodes it is swept, if not from the output
+    wanted: tuple[str, ...] = ()  # the nodes to sweep from, if not the output
     kink: bool = False
-    budget: int = 0  # the most operations, where too many are the mistake
-    length: int = 0  # of a chain, which is built without being written down
+    budget: int = 0  # how many operations are allowed, if their number is tested; else 0
+    length: int = 0  # of a long chain, whose steps are not listed in `graph`
 
     def scripts(self, mode: str) -> Iterator[Script]:
-        """Yield what an engine is asked to do, for each run on a new graph."""
+        """Yield scripts: what an engine is asked to do with a newly built graph."""
         outputs, inputs = self.wanted or (self.graph.output,), self.graph.names
         build = ("build",)
         if mode == "reverse":

@@ -14,7 +14,7 @@ from simpleautodiff.learn.grading.processes import ENDS, Runner
 from simpleautodiff.learn.graphs import EASY, Graph, random_graph
 
 MOST_DEATHS = 3
-SMOOTH = ("sin", "cos", "tanh", "exp", "log")  # functions that can stand for one another
+SMOOTH = ("sin", "cos", "tanh", "exp", "log")  # functions that can replace each other
 
 
 def choose_cases(abilities: dict[str, Any], task: str) -> tuple[list[Case], list[Case]]:
@@ -40,7 +40,7 @@ def run_bank(
 
 
 def _adapt(case: Case, abilities: dict[str, Any]) -> Case:
-    """Give a graph the functions that an engine has, where it is not about a function itself."""
+    """Replace functions that an engine lacks, unless the case tests the rules of functions."""
     known = abilities["operations"]
     smooth = [function for function in SMOOTH if function in known]
     if case.task == "rules" or not smooth or case.graph.operations <= {*known, "constant"}:
@@ -51,7 +51,7 @@ def _adapt(case: Case, abilities: dict[str, Any]) -> Case:
             for name, op, args in case.graph.steps
         )
         graph = replace(case.graph, steps=steps)
-        if _is_defined(graph):  # of a sine there may be no logarithm
+        if _is_defined(graph):  # the logarithm of a sine may not exist
             return replace(case, graph=graph, name=f"{graph}, {case.way}")
     return case
 
@@ -61,7 +61,7 @@ def _is_defined(graph: Graph) -> bool:
 
 
 def _within(case: Case, abilities: dict[str, Any]) -> bool:
-    """Tell whether an engine can be asked this."""
+    """Tell whether a case is within the abilities of an engine."""
     operations = case.graph.operations - {"constant"}
     if not operations <= set(abilities["operations"]):
         return False
@@ -124,7 +124,7 @@ def _scaled(result: dict[str, Any], depth: int, mode: str) -> dict[str, Any]:
 
 
 def run_programs(runner: Runner, programs: int, seed: int) -> list[CaseRun]:
-    """Run random programs of the operations that the engine has."""
+    """Run random programs made of the operations that the engine has."""
     operations = [op for op in EASY if op in runner.abilities["operations"]]
     rng = random.Random(seed)
     runs = []

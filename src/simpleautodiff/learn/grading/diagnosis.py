@@ -40,19 +40,19 @@ class CaseRun:
 
     @property
     def numbers(self) -> bool:
-        """Whether the engine came back with numbers."""
+        """Whether the engine returned numbers."""
         return "sweeps" in self.result
 
     @cached_property
     def right(self) -> Vector:
-        """What is right, by the library."""
+        """The right numbers, by the library."""
         return self.vector(*_answer(self.case.graph, self.script))
 
     @cached_property
     def found(self) -> Vector:
-        """What the engine found; no number counts as 0 here."""
+        """The numbers that the engine found; a missing one counts as 0."""
         raw = self.vector(self.result["values"], self.result["sweeps"])
-        if raw[0] is None:  # values cannot be read in every shape
+        if raw[0] is None:  # some shapes of engines do not show values
             raw[0] = self.right[0]
         return [0.0 if number is None else number for number in raw]
 
@@ -62,7 +62,7 @@ class CaseRun:
         return None in self.vector({}, self.result["sweeps"])[1:]
 
     def vector(self, values: Any, sweeps: Sequence[Any]) -> Vector:
-        """List the numbers that count: the value, and the derivatives that were asked for."""
+        """List the numbers to compare: the value, and the derivatives that were asked for."""
         graph, case = self.case.graph, self.case
         numbers: Vector = [values.get(graph.output)]
         asked = [action for action in self.script if action[0] in ("forward", "reverse")]
@@ -74,7 +74,7 @@ class CaseRun:
 
     @cached_property
     def is_alone(self) -> bool:
-        """Whether it is one sweep through one operation on different inputs."""
+        """Whether the case is one sweep through a single operation on different inputs."""
         graph = self.case.graph
         plain = self.numbers and self.case.way == "once"
         if not plain or self.case.kink or self.case.length or len(graph.steps) != 1:
@@ -102,7 +102,7 @@ class CaseRun:
 
     @cached_property
     def foreign(self) -> frozenset[str]:
-        """The faults and ways that cannot show in this graph, for want of their operations."""
+        """The faults and ways that cannot show here, as the graph lacks their operations."""
         used = as_written(self.case.graph.operations)
         ways = set() if used & {"sub", "div", "neg"} else {*COMPOSITIONS}
         args = [arg for _, _, args in self.case.graph.steps for arg in args]
@@ -120,7 +120,7 @@ class CaseRun:
 
 
 def agree(found: Vector, wanted: Vector) -> bool:
-    """Tell whether numbers are the same, but for rounding."""
+    """Tell whether numbers are equal up to rounding."""
     return all(
         a is not None
         and b is not None
@@ -131,7 +131,7 @@ def agree(found: Vector, wanted: Vector) -> bool:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The faults that explain the numbers, whether all of them, and what else was seen."""
+    """The faults that explain the numbers, and whether they explain all of them."""
 
     faults: tuple[str, ...] = ()
     certain: bool = True
@@ -141,8 +141,8 @@ class Diagnosis:
 def explain(runs: Sequence[CaseRun]) -> Diagnosis:
     """Find the fewest faults with which the model finds the same numbers in every run.
 
-    A fault may be in one mode alone, so if nothing explains both, each is explained by itself.
-    Rules that are wrong by themselves are seen at graphs of one operation, however many they are.
+    A fault may be in one mode only, so if nothing explains both modes, each is explained by itself.
+    Graphs of a single operation show which rules are wrong, however many there are.
     """
     runs = [run for run in runs if run.numbers and not (run.case.kink or run.case.length)]
     runs = [run for run in runs if run.case.way != "failed"]
@@ -162,7 +162,7 @@ def explain(runs: Sequence[CaseRun]) -> Diagnosis:
 
 
 def _explain_mode(runs: Sequence[CaseRun]) -> Diagnosis:
-    """Explain the runs of one mode: exactly, or as far as may be."""
+    """Explain the runs of one mode: exactly, or as far as possible."""
     rules = tuple(_find_wrong_rules(runs))
     return (
         _exact(runs) or _add_to(rules, runs) or _explain_plain(runs, rules) or _guess(runs, rules)
@@ -170,7 +170,7 @@ def _explain_mode(runs: Sequence[CaseRun]) -> Diagnosis:
 
 
 def _find_wrong_rules(runs: Sequence[CaseRun]) -> Iterator[str]:
-    """Yield the wrong rules that graphs of one operation show, one for each operation."""
+    """Yield the wrong rules that graphs of a single operation show, at most one an operation."""
     alone = [run for run in runs if run.is_alone]
     for operation in RULES:
         here = [run for run in alone if run.case.graph.steps[0][1] == operation]
@@ -181,7 +181,7 @@ def _find_wrong_rules(runs: Sequence[CaseRun]) -> Iterator[str]:
 
 
 def _add_to(rules: tuple[str, ...], runs: Sequence[CaseRun]) -> Diagnosis | None:
-    """Return some wrong rules, by themselves or with one fault more, that explain all runs."""
+    """Explain all runs by these wrong rules, alone or together with one other fault."""
     ordered = sorted(runs, key=_size)
     for fault in ("", *FAULTS) if rules else ():
         named = rules if not fault else (fault, *rules)
@@ -213,7 +213,7 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
             if not found:
                 found = [some for some in candidates if exact(some, way)]
                 if way and len(found) == 1 and candidates is not pairs:
-                    own = [pair for pair in pairs if exact(pair)]  # by rules of their own
+                    own = [pair for pair in pairs if exact(pair)]  # without that way of writing
                     found = [*own, *found] if INVERTED in way else [*found, *own]
     if not found:
         return None
@@ -221,7 +221,7 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
 
 
 def _others(found: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return what explains the same numbers as the first, unless it is that in other words."""
+    """Return the other explanations, except those that only say the first in other words."""
     first, *others = (tuple(VARIANTS.get(fault, fault) for fault in faults) for faults in found)
     if any(fault in ASSIGNED for fault in first):  # one function is named, not all of them
         others = [faults for faults in others if "overwritten_in_functions" not in faults]
@@ -230,30 +230,30 @@ def _others(found: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def _find_candidates(failing: Sequence[CaseRun]) -> list[str]:
-    """Return the faults that can be met in failing runs: those of rules, where the rule is used."""
+    """Return the faults that may show in failing runs: those of a rule, if the rule is used."""
     used = as_written({op for run in failing for op in run.case.graph.operations})
     return [fault for fault in FAULTS if is_met(fault, used)]
 
 
 def as_written(operations: Collection[str]) -> set[str]:
-    """Return some operations, and those by which they may be written."""
+    """Return some operations, and those of which an engine may compose them."""
     used = {*operations}
     used |= {"add", "mul", "neg", "sub"} if used & {"sub", "neg", "div"} else set()
     return used | ({"pow", "inverse"} if "div" in used else set())
 
 
 def is_met(fault: str, used: Collection[str]) -> bool:
-    """Tell whether a fault can be met where these operations are used."""
+    """Tell whether a fault may show in graphs of these operations."""
     one = {**ASSIGNED_TERMS, **WRONG_RULES}.get(fault, (UNCHAINED.get(fault, ""),))
     rules = ASSIGNED.get(fault) or one[:1]
     return rules == ("",) or not set(used).isdisjoint(rules)
 
 
 def _explain_plain(runs: Sequence[CaseRun], rules: tuple[str, ...]) -> Diagnosis | None:
-    """Return a fault that explains the runs on sums, products and functions alone.
+    """Return a fault that explains the runs on graphs of sums, products and functions.
 
-    An engine may compute x - y as x + (-1) * y, and keep its parents in a set, whose order is any:
-    then the model's graph is another one. These runs do not depend on that.
+    An engine may compute x - y as x + (-1) * y, and keep its parents in a set, in any order. Then
+    its graph differs from the model's, but not in these runs.
     """
     plain = [run for run in runs if _is_plain(run)]
     failing = [run for run in plain if not agree(run.found, run.right)]
@@ -300,7 +300,7 @@ def _guess(runs: Sequence[CaseRun], rules: tuple[str, ...]) -> Diagnosis:
 
 
 def blame(run: CaseRun, faults: Sequence[str]) -> tuple[str, ...]:
-    """Return the fewest of some faults that explain one run by themselves; none if none do."""
+    """Return the smallest subset of some faults that explains one run; () if none does."""
     for count in range(1, len(faults) + 1):
         for some in combinations(faults, count):
             ways = [(*some, *way) for way in WAYS]

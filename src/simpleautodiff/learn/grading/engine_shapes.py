@@ -26,7 +26,7 @@ SHAPES: dict[str, tuple[type[LearnerEngine], ...]] = {
 def find_engine(
     namespace: dict[str, Any], shape: str = "", names: dict[str, str] | None = None
 ) -> LearnerEngine:
-    """Find the engine in a module; `shape` and `names` say what cannot be guessed."""
+    """Find the engine in a module; `shape` and `names` override what would be guessed."""
     names = names or {}
     found: LearnerEngine | NoEngine
     try:
@@ -45,7 +45,7 @@ def find_engine(
 
 
 def find_by_names(namespace: dict[str, Any], shape: str, names: dict[str, str]) -> LearnerEngine:
-    """Find the engine whose parts have usual names, or these."""
+    """Find an engine by the usual names of its parts, or by the given ones."""
     reason = ""
     tried = [(cls, name) for name, some in SHAPES.items() for cls in some]
     # nodes of others may have a method grad, and modules of others a function that makes inputs

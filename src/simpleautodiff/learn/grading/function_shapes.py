@@ -51,7 +51,7 @@ class GradEngine(LearnerEngine):
         self.takes_list = self.takes_list or (not self.takes(2) and self.takes(2, in_list=True))
 
     def takes(self, count: int, in_list: bool | None = None) -> bool:
-        """Tell whether functions of so many arguments can be differentiated."""
+        """Tell whether functions of that many arguments can be differentiated."""
         before = self.takes_list
         self.takes_list = before if in_list is None else in_list
         try:
@@ -66,7 +66,7 @@ class GradEngine(LearnerEngine):
         return {**super().abilities(), "one_input": not self.takes(2)}
 
     def try_operation(self, operation: str, args: Sequence[Any]) -> Any:
-        """Do an operation on new inputs, inside of a function that is differentiated."""
+        """Apply an operation to new inputs, inside a function that is being differentiated."""
         done: list[Any] = []
 
         def f(*nodes: Any) -> Any:
@@ -83,11 +83,11 @@ class GradEngine(LearnerEngine):
         return done[0]
 
     def make(self, value: Any) -> Any:
-        """Return an input as the function is given it."""
+        """Return an input as the engine passes it to the function."""
         return self.make_several([value])[0]
 
     def make_several(self, values: list[Any]) -> list[Any]:
-        """Return inputs as the function is given them: ask the engine for them."""
+        """Return inputs as the engine passes them to the function."""
         seen: list[tuple[Any, ...]] = []
 
         def f(*nodes: Any) -> Any:
@@ -105,7 +105,7 @@ class GradEngine(LearnerEngine):
         return list(next(traced, seen[0]))
 
     def call(self, f: Callable[..., Any], point: list[Any]) -> list[Any]:
-        """Return the derivatives of f for all arguments, however the engine hands them out."""
+        """Return the derivatives of f in all arguments, whatever form the engine gives them."""
         if self.takes_list:
             f, point = _of_list(f), [list(point)]
         at_once = required(self.grad) > 1  # grad(f, x, y)
@@ -131,12 +131,12 @@ class GradEngine(LearnerEngine):
 
 
 def makes_no_function(grad: Any) -> bool:
-    """Tell whether it is a class whose objects cannot be called, as those of `class grad` can."""
+    """Tell whether `grad` is a class whose objects cannot be called, so that it is no transform."""
     return inspect.isclass(grad) and "__call__" not in dir(grad)
 
 
 def grad_of_products(functions: dict[str, Any]) -> Callable[..., Any] | None:
-    """Make `grad` of `vjp(f, *point)`, or of `jvp(f, point, tangents)`, which are as in JAX."""
+    """Make `grad` from `vjp(f, *point)` or `jvp(f, point, tangents)` with the interface of JAX."""
     vjp, jvp = functions.get("vjp"), functions.get("jvp")
 
     def gradient(f: Callable[..., Any], *point: Any) -> Any:
@@ -200,10 +200,10 @@ def _adds_slopes(probe: Any, slope: str) -> bool:
 
 
 def _of_list(f: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Return a function of one list that does what a function of its items does."""
+    """Return the function of one list that calls a function with its items."""
     return lambda nodes: f(*nodes)
 
 
 def is_several(found: Any) -> bool:
-    """Tell whether derivatives are handed out together: in a list, a tuple or an array."""
+    """Tell whether a result holds several derivatives: a list, a tuple or an array."""
     return isinstance(found, (list, tuple)) or (is_array(found) and found.ndim == 1)

@@ -116,7 +116,7 @@ def _refuse_without_operations(name: str, abilities: dict[str, Any]) -> None:
 
 
 def _write_broken(broken: dict[str, str]) -> str:
-    """Say which operations are there and raise an error at the first try."""
+    """List the operations that exist but raised an error when they were tried."""
     return "".join(f" {operation} raises {error}." for operation, error in broken.items())
 
 
@@ -126,7 +126,7 @@ def _write_broken(broken: dict[str, str]) -> str:
 def _find_missing(
     abilities: dict[str, Any], needs: Sequence[str], cases: list[Case], skipped: list[Case]
 ) -> Iterator[Finding]:
-    """Name the operations without which an engine does not pass, or a task cannot be asked."""
+    """Name the missing operations: those that are required, or that the task's graphs need."""
     missing = [operation for operation in needs if operation not in abilities["operations"]]
     broken = {op: error for op, error in abilities["broken"].items() if op in missing}
     detail = f"It has no {', '.join(missing)}.{_write_broken(broken)}"
@@ -140,7 +140,7 @@ def _find_missing(
 
 
 def _find_differences(runs: list[CaseRun]) -> list[Finding]:
-    """Name derivatives that are no more exact than differences of values can be."""
+    """Find derivatives that are only as exact as finite differences."""
     runs = [run for run in runs if run.numbers and not (run.case.kink or run.case.length)]
     for run in sorted(runs, key=lambda run: len(run.case.graph.steps) or math.inf):
         pairs = zip(name_numbers(run)[1:], run.found[1:], run.right[1:], strict=True)
@@ -180,7 +180,7 @@ def _find(runs: list[CaseRun], memory: dict[str, Any]) -> list[Finding]:
 
 
 def _blame_default(findings: list[Finding], detail: str, written: bool) -> list[Finding]:
-    """Name the shared default list: it explains what nothing else does, or is still a trap."""
+    """Blame a shared default list for what nothing else explains, or mention it as a trap."""
     unknown = [finding for finding in findings if finding.mistake.name == "unknown"]
     mistake = MISTAKES["shared_parents"]
     if not unknown or not written:
@@ -190,7 +190,7 @@ def _blame_default(findings: list[Finding], detail: str, written: bool) -> list[
 
 
 def _smallest_run(runs: list[CaseRun], fault: str, faults: Sequence[str]) -> CaseRun | None:
-    """Return the smallest graph that fails because of this fault, or of none that is known."""
+    """Return the smallest failing run that this fault explains; for "unknown", that none does."""
     failing = [run for run in runs if run.numbers and not run.ok]
     known = [other for other in faults if other != "unknown"]
     because = [
@@ -209,7 +209,7 @@ def _same(run: CaseRun, fault: str) -> bool:
 
 
 def _find_errors(runs: list[CaseRun], diagnosis: Diagnosis) -> Iterator[Finding]:
-    """Name what is no wrong number: errors, None, too many operations, no answer."""
+    """Name failures other than wrong numbers: errors, None, too many operations, no answer."""
     for run in runs:
         name = _name_failure(run, runs)
         follows = name in ("exponential", "depth") and not COUNTS_PATHS.isdisjoint(diagnosis.faults)
@@ -221,7 +221,7 @@ def _find_errors(runs: list[CaseRun], diagnosis: Diagnosis) -> Iterator[Finding]
 
 
 def _name_failure(run: CaseRun, runs: list[CaseRun]) -> str:
-    """Name the misconception behind a run that gave no number, or none where one is wanted."""
+    """Name the misconception behind a run that returned no numbers, or None among them; else ""."""
     result = run.result
     if "budget" in result:
         return "exponential"
@@ -239,7 +239,7 @@ def _name_failure(run: CaseRun, runs: list[CaseRun]) -> str:
 
 
 def _without_failure(run: CaseRun, runs: list[CaseRun]) -> Vector:
-    """Return what the engine found for the same graph where nothing had failed before."""
+    """Return the numbers that the engine found for the same graph without the error before."""
     for other in runs:
         if other.case.graph == run.case.graph and other.script == run.script[1:] and other.numbers:
             return other.found
@@ -284,7 +284,7 @@ def _assign_cases(runs: list[CaseRun], findings: list[Finding]) -> list[Finding]
 
 
 def _shrink_unknown(runner: Runner, findings: list[Finding]) -> list[Finding]:
-    """Make the graph of what nothing explains as small as it can be."""
+    """Shrink the graph of a failure that nothing explains."""
 
     def shrunk(finding: Finding) -> Finding:
         run = finding.run
@@ -302,7 +302,7 @@ def _shrink_unknown(runner: Runner, findings: list[Finding]) -> list[Finding]:
 
 
 def _name_operation(finding: Finding, runs: list[CaseRun]) -> Finding:
-    """Name the operation that is wrong by itself, where another one by itself is right."""
+    """Blame a single operation, if it is wrong by itself and others by themselves are right."""
     run = finding.run
     if finding.mistake.name != "unknown" or run is None or len(run.case.graph.steps) != 1:
         return finding

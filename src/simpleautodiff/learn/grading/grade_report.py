@@ -26,27 +26,27 @@ MOST_STEPS_DRAWN = 8  # steps: what is larger is no picture to look at
 
 @dataclass(frozen=True)
 class Finding:
-    """One misconception: what it is, the smallest run that shows it, and how sure that is."""
+    """One misconception, the smallest run that shows it, and how certain that is."""
 
     mistake: Mistake
     run: CaseRun | None
     certain: bool = True
     detail: str = ""
-    others: tuple[str, ...] = ()  # what would give the same numbers
-    operation: str = ""  # the one that is wrong, where it is one alone
+    others: tuple[str, ...] = ()  # misconceptions that would give the same numbers
+    operation: str = ""  # the operation that is wrong, if it is a single one
     cases: frozenset[str] = frozenset()  # the names of the graphs that fail because of it
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a grader found; `str` writes the diagnosis."""
+    """What the grader found; `str` writes the diagnosis."""
 
     name: str
     abilities: dict[str, Any]
     runs: tuple[CaseRun, ...]
     findings: tuple[Finding, ...]
     task: str = ""
-    skipped: tuple[Case, ...] = ()  # what could not be asked
+    skipped: tuple[Case, ...] = ()  # cases beyond the abilities of the engine
 
     @property
     def ok(self) -> bool:
@@ -55,12 +55,12 @@ class Report:
 
     @property
     def wrong(self) -> tuple[str, ...]:
-        """The names of what was found and is no limit."""
+        """The names of the misconceptions that were found, without limits."""
         return tuple(f.mistake.name for f in self.findings if f.mistake.kind != LIMIT)
 
     @property
     def mistakes(self) -> tuple[str, ...]:
-        """The names of what was found, in the order in which to mend it."""
+        """The names of the misconceptions that were found, in the order in which to fix them."""
         return tuple(finding.mistake.name for finding in self.findings)
 
     @property
@@ -73,7 +73,7 @@ class Report:
 
     @property
     def unexplained(self) -> tuple[CaseRun, ...]:
-        """The runs that fail for another reason than what was found, small graphs first."""
+        """The failing runs that no finding explains, small graphs first."""
         explained = {name for finding in self.findings for name in finding.cases}
         rest = [run for run in self.runs if not run.ok and run.case.name not in explained]
         return tuple(sorted(rest, key=lambda run: len(run.case.graph.steps)))
@@ -108,7 +108,7 @@ def write_number(x: Any) -> str:
 
 
 def write_headline(run: CaseRun) -> str:
-    """Say what was asked, what came back and what is right: "x - x: you return 2, right is 0"."""
+    """Name the graph, the number returned and the right one: "x - x: you return 2, right is 0"."""
     asked = _written(run)
     if not run.numbers:
         return f"{asked}: {_outcome(run)}"
@@ -176,7 +176,7 @@ def table_rows(run: CaseRun) -> list[tuple[str, str, str, str, bool]]:
 
 
 def write_table(run: CaseRun) -> str:
-    """Write the sweep with our numbers beside theirs; the rows that differ are marked."""
+    """Write the sweep with our numbers beside theirs; lines that differ are marked."""
     rows = table_rows(run)
     if not rows:
         return ""
@@ -260,7 +260,7 @@ def write_text(report: Report) -> str:
 
 
 def write_title(finding: Finding) -> str:
-    """Write the name of a finding, and whether it is a limit."""
+    """Write the title of a finding, and whether it is only a limit."""
     return f"{finding.mistake.name}{' (a limit)' if finding.mistake.kind == LIMIT else ''}"
 
 
@@ -275,7 +275,7 @@ def write_rest(report: Report) -> str:
 
 
 def write_end(report: Report) -> str:
-    """Say that nothing is wrong, or only limits were met, and what could not be asked."""
+    """Say whether anything is wrong, and which cases were beyond the engine's abilities."""
     if report.wrong:
         return ""
     known = {*report.abilities["operations"], "constant"}

@@ -1,7 +1,7 @@
-"""Names that no list has: what in a file behaves like nodes, operations, sweeps and `grad`.
+"""Unusual names: find nodes, operations, sweeps and `grad` by their behaviour.
 
-A learner may write `valeur`, `梯度` or `propagate`. What is called so is found by what it does: a
-value is what products multiply, a sweep from y = x z + x changes a number of x.
+A learner may write `valeur`, `梯度` or `propagate`. Such names are found by what they do: products
+multiply the value of nodes, and a sweep from y = x z + x changes some number of x.
 
 This file runs in the learner's process too: of the library it imports the files of shapes alone.
 """
@@ -33,7 +33,7 @@ TWO_ARGUMENTS = ("add", "sub", "mul", "div")
 
 
 def guess_names(namespace: dict[str, Any], names: dict[str, str]) -> dict[str, str]:
-    """Return the names that a learner would have to give; none where nothing behaves so."""
+    """Return the names that would describe the engine; {} if nothing behaves like one."""
     for cls in classes(namespace, names.get("node")):
         if constructs(cls, X):
             found = _Guess(namespace, names, cls)
@@ -43,7 +43,7 @@ def guess_names(namespace: dict[str, Any], names: dict[str, str]) -> dict[str, s
 
 
 class _Guess:
-    """What is known of an engine whose nodes are of one class."""
+    """What has been found out about an engine with a certain class of nodes."""
 
     def __init__(self, namespace: dict[str, Any], names: dict[str, str], cls: type) -> None:
         self.names, self.cls = {**names, "node": cls.__name__}, cls
@@ -53,7 +53,7 @@ class _Guess:
         self.methods = {name: method for name, method in self.methods.items() if callable(method)}
 
     def callables(self, count: int) -> Iterator[tuple[str, Callable[..., Any]]]:
-        """Yield the functions and methods that are given so many nodes."""
+        """Yield the functions and methods of that many nodes."""
         for name, function in {**self.methods, **self.engine.functions}.items():
             if not isinstance(function, type) and required(function) == count:
                 yield name, function
@@ -67,7 +67,7 @@ class _Guess:
         return bool(found)
 
     def guess_operations(self) -> bool:
-        """Find functions by their values: the sine of 0.75 is that of one function only."""
+        """Find functions by their values: only one function has the value sin(0.75) at 0.75."""
         for operation in (*ONE_ARGUMENT, *TWO_ARGUMENTS):
             if not self.can(operation):
                 count, right = len(_point(operation)), _value(operation)
@@ -77,7 +77,7 @@ class _Guess:
         return self.can("add") and self.can("mul")
 
     def can(self, operation: str) -> bool:
-        """Tell whether an operation is found by the names that are known."""
+        """Tell whether an operation works with the names found so far."""
         count = len(_point(operation))
         return self.gives(partial(self.apply, operation), count, _value(operation))
 
@@ -86,7 +86,7 @@ class _Guess:
         return self.engine.apply(operation, list(nodes))
 
     def gives(self, function: Callable[..., Any], count: int, right: float) -> bool:
-        """Tell whether a function of some nodes is a node with this value."""
+        """Tell whether a function of some nodes returns a node with this value."""
         try:
             node = function(*(construct(self.cls, x) for x in (X, Z)[:count]))
             value = self.engine.value(node)
@@ -95,7 +95,7 @@ class _Guess:
         return isinstance(node, self.cls) and is_number(value) and abs(value - right) < 1e-9
 
     def guess_sweeps(self) -> bool:
-        """Find what carries derivatives: from y back to x, or from x to y."""
+        """Find the functions or methods that sweep: from y back to x, or from x to y."""
         for name, function in (*self.callables(1), *self.callables(2)):
             for mode in ("backward", "forward"):
                 if mode not in self.names:
@@ -103,7 +103,7 @@ class _Guess:
         return "backward" in self.names or "forward" in self.names
 
     def try_sweep(self, mode: str, name: str, function: Callable[..., Any]) -> None:
-        """See whether a sweep of y = x z + x, from one end, finds a derivative at the other."""
+        """Test whether a sweep over y = x z + x, from one end, finds a derivative at the other."""
         x, z = construct(self.cls, X), construct(self.cls, Z)
         y = self.apply("add", self.apply("mul", x, z), x)
         root, other = (y, x) if mode == "backward" else (x, y)
@@ -120,12 +120,12 @@ class _Guess:
 
 
 def _point(operation: str) -> tuple[float, ...]:
-    """Return where an operation is tried."""
+    """Return the arguments at which an operation is tried."""
     return (X, Z) if operation in TWO_ARGUMENTS else (X,)
 
 
 def _value(operation: str) -> float:
-    """Return the value that it has there."""
+    """Return the value of an operation at these arguments."""
     return float({**FUNCTIONS_OF_NUMBERS, **PYTHON_OPERATORS}[operation](*_point(operation)))
 
 
@@ -135,7 +135,7 @@ def _numbers(node: Any) -> dict[str, Any]:
 
 
 def _guess_grad(namespace: dict[str, Any]) -> dict[str, str]:
-    """Find a function that calls the function it is given, and with nodes."""
+    """Find a function that calls its argument, a function, with nodes."""
     for name, function in LearnerEngine(namespace, {}).functions.items():
         try:
             if required(function) != 1 or makes_no_function(function):

@@ -1,4 +1,4 @@
-"""The faults that are known: rules and how they go wrong, and what else can be wrong in an engine.
+"""The known faults: rules and how they go wrong, and what else can be wrong in an engine.
 
 `model` has a flag for each; `mistakes` has the words.
 """

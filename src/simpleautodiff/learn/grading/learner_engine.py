@@ -66,7 +66,7 @@ FUNCTIONS_OF_NUMBERS: dict[str, Callable[..., Any]] = {
 
 
 class NoEngine(Exception):
-    """Nothing in a module looks like an engine."""
+    """Raised when nothing in a module looks like an engine."""
 
 
 def spellings(operation: str) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ def first(names: tuple[str, ...], holder: Any) -> Any:
 
 
 def find_class(operation: str, functions: dict[str, Any]) -> type:
-    """Return the class of an operation: `class Sin(Op)`, whatever comes behind its name."""
+    """Return the class of an operation: `class Sin(Op)`, or `SinOp`, `SinFunction` and so on."""
     endings = "", "op", "node", "function", "operation"
     wanted = {name + ending for name in spellings(operation) for ending in endings}
     for name, found in functions.items():
@@ -94,7 +94,7 @@ def find_class(operation: str, functions: dict[str, Any]) -> type:
 
 
 def call_class(cls: type, args: list[Any]) -> Any:
-    """Do an operation that is a class: `Sin.apply(x)`, `Sin()(x)`, or `Sin(x)`, which is a node."""
+    """Apply an operation that is a class: `Sin.apply(x)`, `Sin()(x)`, or `Sin(x)`, a node."""
     if callable(getattr(cls, "apply", None)):
         return cls.apply(*args)  # type: ignore[attr-defined]
     return cls()(*args) if "__call__" in dir(cls) else cls(*args)
@@ -115,7 +115,7 @@ class LearnerEngine:
         self.value_name = names.get("value", "")
         self.sample: Any = None
 
-    # What a shape says. ---------------------------------------------------------------------------
+    # What depends on the shape. -------------------------------------------------------------------
 
     def make(self, value: Any) -> Any:
         """Make an input."""
@@ -129,7 +129,7 @@ class LearnerEngine:
         """Begin a new graph."""
 
     def compute(self, nodes: dict[str, Any]) -> None:
-        """Compute the values of a graph that was only written down, by its method `forward`."""
+        """Compute the values of a lazily built graph, by its method `forward`."""
         for node in nodes.values():
             method = first(COMPUTE_NAMES, node)
             if not is_number(node) and method is not None and self.value(node) is None:
@@ -140,7 +140,7 @@ class LearnerEngine:
         raise NotImplementedError
 
     def reset(self, nodes: list[Any]) -> None:
-        """Do what a user of this shape does between two sweeps."""
+        """Do what users of such engines do between two sweeps, such as zeroing gradients."""
         function = first(RESET_NAMES, self.functions)
         if function is not None:
             takes = len(inspect.signature(function).parameters)
@@ -149,7 +149,7 @@ class LearnerEngine:
     # What all shapes share. -----------------------------------------------------------------------
 
     def apply(self, operation: str, args: list[Any]) -> Any:
-        """Do one operation: by an operator, a function, or a method; on numbers, with numbers."""
+        """Apply one operation: by an operator, a function, or a method; numbers give numbers."""
         node = next((arg for arg in args if not isinstance(arg, (int, float))), None)
         if node is None:
             return {**PYTHON_OPERATORS, **FUNCTIONS_OF_NUMBERS}[operation](*args)
@@ -204,12 +204,12 @@ class LearnerEngine:
         return found
 
     def try_operation(self, operation: str, args: Sequence[Any]) -> Any:
-        """Do an operation on new inputs, which floats stand for."""
+        """Apply an operation to new inputs with the values of these floats."""
         made = iter(self.make_several([arg for arg in args if isinstance(arg, float)]))
         return self.apply(operation, [next(made) if isinstance(a, float) else a for a in args])
 
     def reads_derivatives(self) -> bool:
-        """Tell whether derivatives can be read, wherever a sweep has left them."""
+        """Tell whether the derivatives that a sweep has found can be read."""
         return True
 
     def abilities(self) -> dict[str, Any]:
@@ -243,7 +243,7 @@ class LearnerEngine:
 
 
 def is_of_math(function: Any) -> bool:
-    """Tell whether a function only takes plain numbers: `from math import sin`."""
+    """Tell whether a function takes only plain numbers, as after `from math import sin`."""
     return getattr(function, "__module__", "") in ("math", "cmath", "builtins", "_operator")
 
 
@@ -253,13 +253,13 @@ def attributes(node: Any) -> set[str]:
 
 
 def is_array(x: Any) -> bool:
-    """Tell whether something is an array of NumPy, which is loaded if there is one."""
+    """Tell whether something is an array of NumPy; NumPy is not imported for that."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(x, getattr(numpy, "ndarray", ()))
 
 
 def is_number(x: Any) -> bool:
-    """Tell whether something is a number, or an array that holds just one."""
+    """Tell whether something is a number, or an array of one element."""
     return (isinstance(x, Number) and not isinstance(x, bool)) or (is_array(x) and x.size == 1)
 
 
@@ -276,7 +276,7 @@ def to_float(x: Any, engine: LearnerEngine) -> Any:
 
 
 def classes(namespace: dict[str, Any], wanted: str | None) -> Iterator[type]:
-    """Yield the classes of a module, the named one first; those with operators before others."""
+    """Yield the classes of a module: the wanted one, those with operators, then all others."""
     own = [c for c in namespace.values() if inspect.isclass(c)]
     home = namespace.get("__name__")
     own = [c for c in own if f"{c.__module__}.".startswith(f"{home}.") or c.__name__ == wanted]
@@ -290,7 +290,7 @@ def choose_class(
     wanted: str | None,
     fits: Callable[[Any], Any] = lambda node: True,
 ) -> type:
-    """Choose the class of inputs: one that is made of a number, and best that holds it then."""
+    """Choose the class of inputs: constructed from a number, which it preferably stores."""
     found = [c for c in classes(namespace, wanted) if constructs(c, 0.75)]
     found = [c for c in found if fits(construct(c, 0.75))]
     if not found:
@@ -299,12 +299,12 @@ def choose_class(
 
 
 def holds(node: Any, value: float) -> bool:
-    """Tell whether a number is in an attribute of a node."""
+    """Tell whether some attribute of a node holds a number."""
     return any(is_number(x) and x == value for x in read_attributes(node).values())
 
 
 def read_attributes(node: Any) -> dict[str, Any]:
-    """Return what is in the attributes of a node, but for properties that raise an error."""
+    """Return the values of the attributes of a node; properties that raise are left out."""
     held = {}
     for name in sorted(attributes(node)):
         try:
@@ -315,18 +315,18 @@ def read_attributes(node: Any) -> dict[str, Any]:
 
 
 def held_derivatives(node: Any) -> dict[str, Any]:
-    """Return what a new node has in the attributes that are called like a derivative."""
+    """Return the values of the attributes of a new node that are named like a derivative."""
     held = read_attributes(node)
     return {n: held[n] for n in DERIVATIVE_NAMES if n in held and not callable(held[n])}
 
 
 def construct(cls: type, *args: float, shape: tuple[int, ...] = ()) -> Any:
-    """Make an input of numbers, or of arrays if it takes nothing else; it is to have a gradient."""
+    """Make an input from numbers, or from arrays if it takes no numbers; ask for its gradient."""
     optional = keywords(cls)
     options: dict[str, Any] = {name: True for name in optional if name == "requires_grad"}
     value = next((name for name in optional if name in VALUE_NAMES[:4]), None)
     if len(args) == 1 and value and optional[0] not in VALUE_NAMES and required(cls) == 0:
-        return cls(**{value: args[0]}, **options)  # the first argument is another thing
+        return cls(**{value: args[0]}, **options)  # the first parameter is not the value
     try:
         return cls(*args, **options)
     except Exception:
@@ -337,7 +337,7 @@ def construct(cls: type, *args: float, shape: tuple[int, ...] = ()) -> Any:
 
 
 def constructs(cls: type, *args: float) -> bool:
-    """Tell whether a class can be called with these numbers."""
+    """Tell whether a class can be constructed from these numbers."""
     try:
         construct(cls, *args)
     except Exception:
@@ -346,7 +346,7 @@ def constructs(cls: type, *args: float) -> bool:
 
 
 def keywords(function: Callable[..., Any]) -> list[str]:
-    """Return the names of the arguments that have a default."""
+    """Return the names of the parameters that have a default."""
     try:
         every = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -355,7 +355,7 @@ def keywords(function: Callable[..., Any]) -> list[str]:
 
 
 def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Return the arguments that a function must be given; (*args) counts as one."""
+    """Return the required parameters of a function; *args counts as one."""
     usual = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     every = inspect.signature(function).parameters.values()
     given = [p for p in every if p.kind in usual and p.default is p.empty]
@@ -363,7 +363,7 @@ def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def required(function: Callable[..., Any]) -> int:
-    """Count the arguments that a function must be given."""
+    """Count the required parameters of a function."""
     try:
         return len(parameters(function))
     except (TypeError, ValueError):

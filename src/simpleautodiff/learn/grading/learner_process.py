@@ -26,7 +26,7 @@ LIBRARY = os.path.dirname(os.path.dirname(FOLDER))
 
 
 class BudgetError(BaseException):
-    """More operations than the graph can need; not an Exception, so that no `except` hides it."""
+    """Raised after more operations than a graph needs; `except Exception` does not catch it."""
 
 
 def count_operations(most: int) -> Any:
@@ -43,7 +43,7 @@ def count_operations(most: int) -> Any:
 
 
 def run_safely(run: Any, engine: Any, case: dict[str, Any]) -> dict[str, Any]:
-    """Run one case and describe whatever happens."""
+    """Run one case; return its result, or a description of its error."""
     before = sys.getprofile()
     try:
         if case.get("budget"):
@@ -95,13 +95,13 @@ def set_limits(memory: int, seconds: int) -> None:
 
 
 def set_alarm(seconds: float) -> None:
-    """Let a signal end the process after so much time of computing, where the system can."""
+    """Let a signal end the process after this much CPU time, where the system can."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def load_apart(path: str) -> dict[str, Any]:
-    """Run a file in a namespace that nobody else has, with builtins of its own, and return it."""
+    """Run a file in a private namespace with its own copy of the builtins; return the namespace."""
     with open(path, "rb") as file:
         text = file.read()
     own: dict[str, Any] = {"__name__": "apart", "__builtins__": {**vars(builtins)}}
@@ -110,7 +110,7 @@ def load_apart(path: str) -> dict[str, Any]:
 
 
 def make_end(answers: int) -> Callable[[str], None]:
-    """Return what ends the process and says why, and which uses nothing a learner could replace."""
+    """Return a function that reports why and ends the process; learners cannot tamper with it."""
     write, leave = os.write, os._exit
     plain = bytes(k if 32 <= k < 127 and k not in b'"\\' else 63 for k in range(256))
 
@@ -126,7 +126,7 @@ def make_end(answers: int) -> Callable[[str], None]:
 
 
 def load_built_in(closed: Collection[str]) -> None:
-    """Load the modules that are built in, and leave no way to make a second copy of one."""
+    """Load all built-in modules, so that learners cannot load a second copy of one."""
     for name in sys.builtin_module_names:
         if name not in closed:
             importlib.import_module(name)
@@ -135,7 +135,7 @@ def load_built_in(closed: Collection[str]) -> None:
 
 
 def close_doors(home: str, answers: int) -> None:
-    """Refuse what an engine has no use for, by a hook that uses nothing a learner could replace."""
+    """Refuse what no engine needs, by an audit hook that learners cannot tamper with."""
     paths = load_apart(os.path.__file__)
     paths |= {"os": SimpleNamespace(**vars(os)), "stat": SimpleNamespace(**vars(stat))}
     doors = load_apart(os.path.join(FOLDER, "learner_doors.py"))
@@ -155,7 +155,7 @@ def close_doors(home: str, answers: int) -> None:
 def main(path: str, shape: str, names: str, memory: str, seconds: str, in_all: str) -> None:
     """Load the learner's file, find its engine, and run the cases that are asked for.
 
-    Each of these steps may compute for some seconds, and the process for others `in_all`.
+    Each of these steps may take `seconds` of CPU time, and the whole process `in_all`.
     """
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     quiet = os.open(os.devnull, os.O_WRONLY)

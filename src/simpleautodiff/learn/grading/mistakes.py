@@ -19,7 +19,7 @@ class Mistake:
 
     @property
     def read(self) -> str:
-        """Where to read how it is done."""
+        """Where to read how to do it right."""
         return f"rung {self.rung}, `{self.where}`: print(learn.rung({self.rung}).text)"
 
 

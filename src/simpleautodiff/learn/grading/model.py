@@ -26,8 +26,8 @@ STYLES = ("search", "tape", "tape to the end", "dual", "stack", "set", "paths")
 # Ways to write an engine that are no faults. Differences, quotients and negations are composed of
 # others: a + b * -1, a * b**-1, a * -1; or differences and quotients inverted: a + -b, a * (1 / b).
 COMPOSITIONS = COMPOSED, INVERTED = "composed", "inverted"
-# Operations with constants are written by themselves; all inputs but one are constants, in turn;
-# nodes keep what has arrived when they are done.
+# "constants apart": operations with constants have code of their own. "in turn": each sweep treats
+# all inputs but one as constants. "on arrival": a node keeps the adjoint of its last visit.
 APART, IN_TURN, ON_ARRIVAL = "constants apart", "in turn", "on arrival"
 WAYS: tuple[tuple[str, ...], ...] = (
     *((), (COMPOSED,), (APART,), (INVERTED,), (IN_TURN,), (ON_ARRIVAL,)),
@@ -58,7 +58,7 @@ class Model:
         self.made: list[ModelNode] = []
 
     def has(self, *faults: str) -> bool:
-        """Tell whether the model has one of some faults."""
+        """Tell whether the model has any of these faults."""
         return not self.faults.isdisjoint(faults)
 
     # Building. ------------------------------------------------------------------------------------
@@ -102,11 +102,11 @@ class Model:
         return node
 
     def is_composed(self, operation: str) -> bool:
-        """Tell whether an operation is done by others."""
+        """Tell whether an operation is composed of others."""
         return operation in (("sub", "div") if self.has(INVERTED) else ("sub", "div", "neg"))
 
     def compose(self, operation: str, args: Sequence[ModelNode | float]) -> ModelNode:
-        """Do an operation by others, in the way that this engine has."""
+        """Compose an operation of others, in the way of this engine."""
         *first, last = args
         if not isinstance(last, ModelNode):
             inverse: Any = 1 / last if operation == "div" else -last
@@ -126,7 +126,7 @@ class Model:
         return self.apply("pow", [node, -1])
 
     def build(self, graph: Graph, held: dict[str, ModelNode]) -> dict[str, Any]:
-        """Build a graph on some inputs."""
+        """Build a graph on given inputs; return its nodes by name."""
         nodes: dict[str, Any] = dict(held)
 
         def get(arg: Argument) -> Any:
@@ -145,7 +145,7 @@ class Model:
     # Orders. --------------------------------------------------------------------------------------
 
     def order(self, start: ModelNode, next_of: Callable[[ModelNode], list[ModelNode]]) -> Any:
-        """List what can be reached, so that the first is done first; in a wrong order if asked."""
+        """List the nodes reachable from a start in the order of a sweep; a fault may change it."""
         seen: set[ModelNode] = set()
         listed: list[ModelNode] = []
         if self.style in ("tape", "tape to the end", "dual"):
@@ -180,11 +180,11 @@ class Model:
         return listed if early or self.has("unreversed") else listed[::-1]
 
     def place(self, node: ModelNode) -> int:
-        """Return the place of a node itself, and not of one that is taken for it."""
+        """Return the index of this very node, not of one that compares equal to it."""
         return next(k for k, other in enumerate(self.made) if other is node)
 
     def turn(self, node: ModelNode, others: list[ModelNode]) -> list[ModelNode]:
-        """Return neighbours in the order in which a search meets them: in a set it is any."""
+        """Return neighbours in the order of a search; `turned` says where a set reverses it."""
         turns = self.turned and self.turned >> self.made.index(node) & 1
         met = list(dict.fromkeys(others)) if self.style == "set" else others
         return met[::-1] if turns or self.style == "stack" else met
@@ -208,7 +208,7 @@ class Model:
         return self.keep("reverse", bar) if self.has("stale_unreached", "stale_kept") else bar
 
     def keep(self, mode: str, found: dict[ModelNode, float]) -> dict[ModelNode, float]:
-        """Return what is read off nodes that keep the numbers of earlier sweeps."""
+        """Return the numbers in nodes that keep those of earlier sweeps."""
         self.kept[mode] |= found
         return dict(self.kept[mode])
 
@@ -226,8 +226,8 @@ class Model:
             return bar
         if self.has("dead_children"):
             return self.when_children_are_done(start, bar)
-        arrived: dict[ModelNode, float] = {}  # by the time at which a node is done
-        in_turn: dict[ModelNode, float] = {}  # and each time, where nodes are done several times
+        arrived: dict[ModelNode, float] = {}  # the adjoint of each node at its last visit
+        in_turn: dict[ModelNode, float] = {}  # the sum over all visits of a node
         for node in self.order(start, lambda node: node.parents):
             arrived[node] = bar.get(node, 0.0)
             in_turn[node] = in_turn.get(node, 0.0) + arrived[node]
@@ -235,7 +235,7 @@ class Model:
                 self.pass_back(node, bar)
         if self.has(ON_ARRIVAL) and self.style == "search":
             return arrived
-        if self.has("no_visited_at_inputs"):  # which add up what has come, whenever they are done
+        if self.has("no_visited_at_inputs"):  # inputs add up their adjoint at every visit
             bar.update({node: in_turn.get(node, 0.0) for node in bar if not node.operation})
         if self.has("output_left_out"):
             bar[start] -= seed
@@ -244,7 +244,7 @@ class Model:
         return bar
 
     def multiplies(self, node: ModelNode) -> bool:
-        """Tell whether the partials of a node are multiplied by the derivative that comes in."""
+        """Tell whether the partials of a node are multiplied by the incoming derivative."""
         if self.has("no_chain_in_functions") and node.operation in SINGLE_FUNCTIONS:
             return False
         if self.has("no_adjoint", "no_adjoint_if_reached") or node.operation in self.unchained:
@@ -261,7 +261,7 @@ class Model:
     def follow_paths(
         self, node: ModelNode, term: float, bar: dict[ModelNode, float], calls: list[int]
     ) -> None:
-        """Add what comes along each path: `def backward(self, g): self.grad += g; ...`."""
+        """Add the contribution of each path: `def backward(self, g): self.grad += g; ...`."""
         calls[0] += 1
         if calls[0] > 5000:
             raise RecursionError
@@ -271,7 +271,7 @@ class Model:
             self.follow_paths(parent, passed, bar, calls)
 
     def recurse(self, node: ModelNode, bar: dict[ModelNode, float], calls: list[int]) -> None:
-        """Pass back as soon as anything arrives: no order at all."""
+        """Pass every contribution on at once, without any order."""
         calls[0] += 1
         if calls[0] > 5000:
             raise RecursionError
@@ -282,7 +282,7 @@ class Model:
     def when_children_are_done(
         self, start: ModelNode, bar: dict[ModelNode, float]
     ) -> dict[ModelNode, float]:
-        """Go on to a node when all of its children are done, those of dead branches too."""
+        """Visit a node after all of its children, also those that the output does not need."""
         waiting = {node: len(node.children) for node in self.made}
         ready = [start]
         while ready:
@@ -307,12 +307,12 @@ class Model:
         if self.style == "dual" or self.has("all_seeded"):
             order = [node for node in self.made if node.operation]
         for node in order:
-            if self.has("equal_values_added"):  # to the number of whatever is taken for it
+            if self.has("equal_values_added"):  # added to the number of a node with the same value
                 dot[node] = dot.get(node, 0.0) + self.tangent(node, dot)
             elif node != root:
                 old = before.get(node, 0.0) if self.has("stale_sum") else 0.0
                 dot[node] = old + self.tangent(node, dot)
-        if self.has("stale_kept"):  # not read by children, but by whoever asks
+        if self.has("stale_kept"):  # old numbers are read by users, not by children
             return self.keep("forward", dot)
         return dot
 
@@ -346,10 +346,10 @@ def predict(
 ) -> Any:
     """Return the values and the sweeps of an engine with these faults, or None if it fails.
 
-    `style` is one of `STYLES`: an order found by a search, along parents in a list, from its end
-    ("stack") or in a set; the tape; dual numbers, which compute every tangent; or each path by
-    itself. Among the faults may be one of `WAYS` to write an engine. `turned` has a bit for each
-    node whose parents are met the other way round.
+    `style` is one of `STYLES`: a depth-first search along parents that are kept in a list, read
+    from its end ("stack"), or in a set; a tape; dual numbers, which compute every tangent; or each
+    path by itself. One of `WAYS` to write an engine may be among the faults. `turned` has a bit for
+    each node whose parents a set yields in reverse order.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The nodes of the model: told apart by identity, or taken for one another as learners' are."""
+"""The nodes of the model: compared by identity, by value, or by all fields, as learners' are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ModelNode:
 
 
 class EqualNode(ModelNode):
-    """A node that is taken for every other with the same value."""
+    """A node that equals every other one with the same value."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EqualNode) and self.value == other.value
@@ -25,7 +25,7 @@ class EqualNode(ModelNode):
 
 
 class AlikeNode(ModelNode):
-    """A node that is taken for every other with the same fields, as dataclasses are."""
+    """A node that equals every other one with the same fields, as dataclasses do."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ModelNode) and are_alike(self, other)

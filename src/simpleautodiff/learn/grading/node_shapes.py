@@ -48,18 +48,18 @@ class ValueEngine(LearnerEngine):
         self.unseeded = held_derivatives(node)
         self.array_shape = (1,) if self.sweeps_arrays() else ()
         if first(wanted, self.functions) is not None and not self.reaches_inputs():
-            raise NoEngine  # the method is the rule of one operation, and the function sweeps
+            raise NoEngine  # the method is the rule of one operation; a function does the sweep
 
     def make(self, value: Any) -> Any:
         """Make an input."""
         return construct(self.cls, value, shape=self.array_shape)
 
     def reads_derivatives(self) -> bool:
-        """Tell whether derivatives can be read, wherever a sweep has left them."""
+        """Tell whether the derivatives that a sweep has found can be read."""
         return can_read(self)
 
     def reaches_inputs(self) -> bool:
-        """Tell whether a sweep from a sum changes anything in its arguments."""
+        """Tell whether a sweep from a sum changes the derivative of its argument."""
         x = self.make(0.75)
         before = held_derivatives(x)
         try:
@@ -69,7 +69,7 @@ class ValueEngine(LearnerEngine):
         return held_derivatives(x) != before
 
     def sweeps_arrays(self) -> bool:
-        """Tell whether nodes of arrays of one element, where numbers are refused, can be swept."""
+        """Tell whether nodes take arrays of one element, and refuse numbers."""
         try:
             self.cls(0.75)
         except Exception:
@@ -87,16 +87,13 @@ class ValueEngine(LearnerEngine):
         return method(1.0) if required(method) == 1 else method()
 
     def read(self, result: Any, node: Any) -> Any:
-        """Return a derivative; None, as it was at first, where the sweep has not come: so it is 0.
-
-        That is PyTorch's convention.
-        """
+        """Return a derivative; 0 if the sweep left the initial None, as in PyTorch."""
         found = super().read(result, node)
         begins = self.unseeded.get(self.derivative_name, 0.0)
         return 0.0 if found is None and begins is None else found
 
     def reset(self, nodes: list[Any]) -> None:
-        """Set the gradients as they were at first, before anything is computed anew."""
+        """Reset the gradients to their initial values, for the next sweep."""
         name = self.derivative_name
         for node in nodes if name else []:
             if getattr(node, name, None) is not None:
@@ -104,7 +101,7 @@ class ValueEngine(LearnerEngine):
 
 
 class PullEngine(LearnerEngine):
-    """`Var` whose `grad()` asks its children; the output is seeded by hand: `y.grad_value = 1`."""
+    """`Var` whose `grad()` sums over its children; users seed the output: `y.grad_value = 1`."""
 
     shape = "value"
     modes = ("reverse",)
@@ -126,7 +123,7 @@ class PullEngine(LearnerEngine):
         return construct(self.cls, value)
 
     def sweep(self, mode: str, node: Any) -> Any:
-        """Seed the output; its ancestors are asked when they are read."""
+        """Seed the output; derivatives are computed when they are read."""
         setattr(node, self.seed, 1.0)
         self.asked.append(node)
 
@@ -140,7 +137,7 @@ class PullEngine(LearnerEngine):
         return {name: self.read(result, node) for name, node in nodes.items()}
 
     def reset(self, nodes: list[Any]) -> None:
-        """Forget the derivatives, as the users of this shape do before they compute anew."""
+        """Forget the derivatives, as users of such engines do before the next sweep."""
         for node in [*self.asked, *nodes]:
             if not is_number(node):
                 setattr(node, self.seed, self.unseeded)
@@ -166,11 +163,11 @@ class NodeEngine(LearnerEngine):
         self.cls = choose_class(namespace, names.get("node"))
         self.maker: Callable[[Any], Any] = partial(construct, self.cls)
         others = (f for name, f in self.functions.items() if name in INPUT_NAMES)
-        if not self.adds(self.maker):  # the class is made of something else: `variable(2)` makes it
+        if not self.adds(self.maker):  # inputs are made otherwise: `variable(2)`
             self.maker = next(filter(self.adds, others), self.maker)
 
     def adds(self, maker: Callable[[Any], Any]) -> bool:
-        """Tell whether what it makes of numbers can be added."""
+        """Tell whether the inputs that this function or class makes can be added."""
         try:
             return self.apply("add", [maker(0.75), maker(0.5)]) is not NotImplemented
         except Exception:
@@ -181,7 +178,7 @@ class NodeEngine(LearnerEngine):
         return self.maker(value)
 
     def reads_derivatives(self) -> bool:
-        """Tell whether derivatives can be read, wherever a sweep has left them."""
+        """Tell whether the derivatives that a sweep has found can be read."""
         return can_read(self)
 
     def sweep(self, mode: str, node: Any) -> Any:
@@ -190,7 +187,7 @@ class NodeEngine(LearnerEngine):
 
 
 def can_read(engine: LearnerEngine) -> bool:
-    """Tell whether the derivatives of x + x can be read, in a node or in what a sweep returns."""
+    """Tell whether the derivative of x + x can be read from a node or the result of a sweep."""
     x = engine.make(0.75)
     if engine.derivative_name or held_derivatives(x):
         return True
@@ -201,7 +198,7 @@ def can_read(engine: LearnerEngine) -> bool:
     except UnreadableResult:
         return False
     except Exception:
-        return True  # it can be read as far as is known
+        return True  # nothing speaks against it
     return True
 
 
@@ -214,9 +211,9 @@ def call_sweep(
     inputs: Sequence[Any],
     as_given: Callable[[Any], Any] = lambda node: node,
 ) -> Any:
-    """Sweep from a node by a function of it alone, or of it and a seed, an input or all of them.
+    """Sweep by a function of a node alone, or of it and a seed, one input or all inputs.
 
-    A function of nothing sweeps from the last node.
+    A function without parameters sweeps from the last node.
     """
     if not inspect.signature(function).parameters:
         return function()

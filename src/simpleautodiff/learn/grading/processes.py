@@ -22,25 +22,26 @@ from simpleautodiff.learn.grading.learner_engine import NoEngine
 from simpleautodiff.learn.grading.running import run_case
 
 MOST_TEXT = 2**22
-ENDS = {"timeout", "died", "refused"}  # of its process
+ENDS = {"timeout", "died", "refused"}  # results after which the process is gone
 LONGER = 3  # times its seconds of computing may a step take, on a busy machine
+PROCESS_SECONDS = 60.0  # that a process may take to start, and to end, on a busy machine
 Names = dict[str, str]
 
 
 class Runner(Protocol):
-    """What runs cases on an engine."""
+    """Runs cases on an engine."""
 
     abilities: dict[str, Any]
 
     def run(self, case: dict[str, Any]) -> dict[str, Any]:
-        """Run one case; say what happened."""
+        """Run one case; return its numbers, or how it failed."""
 
     def close(self) -> None:
-        """End it."""
+        """Release whatever the runner uses."""
 
 
 class HereRunner:
-    """Runs an engine in this process: for objects of a notebook, and for engines one trusts."""
+    """Runs an engine in this process: objects of a notebook, or engines that are trusted."""
 
     def __init__(self, namespace: dict[str, Any], shape: str, names: Names) -> None:
         try:
@@ -54,11 +55,11 @@ class HereRunner:
         return learner_process.run_safely(run_case, self.engine, case)
 
     def close(self) -> None:
-        """Nothing is left to end."""
+        """Do nothing: there is no other process."""
 
 
 class ProcessRunner:
-    """Runs a learner's file in a process with limits; starts another one if that ends."""
+    """Runs a learner's file in a process with limits; starts another one when that ends."""
 
     def __init__(
         self, path: str, shape: str, names: Names, seconds: float = 10, memory: int = 2**31
@@ -81,9 +82,10 @@ class ProcessRunner:
             start_new_session=True,
         )
         self.text = b""
-        begun, doing = self._read(), "it was imported"
+        patience = max(PROCESS_SECONDS, LONGER * self.seconds)
+        begun, doing = self._read(patience), "it was imported"
         if "imported" in begun:
-            begun, doing = self._read(), "its operations were tried for the first time"
+            begun, doing = self._read(patience), "its operations were tried for the first time"
         if not is_ability(begun.get("abilities")):
             self.close()
             ended = "did not come back" if "timeout" in begun else "ended"
@@ -93,13 +95,13 @@ class ProcessRunner:
         return found
 
     def run(self, case: dict[str, Any]) -> dict[str, Any]:
-        """Run one case in the process; after a death or a timeout the next has a new one."""
+        """Run one case in the process; if that ends or is too slow, start another one."""
         assert self.process.stdin is not None
         question = json.dumps(case).encode() + b"\n"
         writer = threading.Thread(target=self._write, args=(question,), daemon=True)
         writer.start()
-        result = self._read()
-        if not is_result(result, case.get("script", ())):  # somebody else has written it
+        result = self._read(LONGER * self.seconds)
+        if not is_result(result, case.get("script", ())):  # it was forged
             result = {"died": True}
         if not ENDS.isdisjoint(result):
             self.close()
@@ -113,17 +115,17 @@ class ProcessRunner:
             self.process.stdin.write(question)
             self.process.stdin.flush()
         except (BrokenPipeError, ValueError):
-            pass  # it has ended; reading says so
+            pass  # the process has ended, which `_read` reports
 
-    def _read(self) -> dict[str, Any]:
-        """Read one line, or say why there is none."""
+    def _read(self, patience: float) -> dict[str, Any]:
+        """Read one line, or say why there is none after so many seconds."""
         assert self.process.stdout is not None
         stream = self.process.stdout.fileno()
         with selectors.DefaultSelector() as selector:
             selector.register(stream, selectors.EVENT_READ)
             whole = b"\n" in self.text
             while not whole:
-                if not selector.select(LONGER * self.seconds):
+                if not selector.select(patience):
                     return {"timeout": True}
                 chunk = os.read(stream, 2**20)
                 self.text += chunk
@@ -142,11 +144,13 @@ class ProcessRunner:
     def _was_stopped(self) -> bool:
         """Tell whether the process has been ended because it computed for too long."""
         with suppress(subprocess.TimeoutExpired):
-            return hasattr(signal, "SIGPROF") and self.process.wait(1) == -signal.SIGPROF
+            return (
+                hasattr(signal, "SIGPROF") and self.process.wait(PROCESS_SECONDS) == -signal.SIGPROF
+            )
         return False
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process."""
         self.process.kill()
         for stream in (self.process.stdin, self.process.stdout):
             try:
@@ -176,7 +180,7 @@ def _holds_numbers(found: Any) -> bool:
 
 
 def is_ability(found: Any) -> bool:
-    """Tell whether what is said of an engine has the form of it."""
+    """Tell whether the description of an engine has the right form."""
     if not isinstance(found, dict) or found.get("shape") not in SHAPES:
         return False
     modes, operations, broken = found.get("modes"), found.get("operations"), found.get("broken")
@@ -189,7 +193,7 @@ def is_ability(found: Any) -> bool:
 
 
 def start_runner(engine: Any, shape: str, names: Names, seconds: float) -> Runner:
-    """Return what runs an engine: a file apart from this process, an object in it."""
+    """Return the runner of an engine: another process for a file, this one for an object."""
     if isinstance(engine, (str, os.PathLike)):
         if not os.path.isfile(engine):
             raise ArgumentError(f"there is no file {os.fspath(engine)!r} to grade")

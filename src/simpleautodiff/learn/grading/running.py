@@ -55,7 +55,7 @@ def run_case(engine: LearnerEngine, case: dict[str, Any]) -> dict[str, Any]:
 
 
 def build(engine: LearnerEngine, held: dict[str, Any], steps: Any) -> dict[str, Any]:
-    """Build the steps of a graph on some inputs; of a long chain only the end is held."""
+    """Build a graph on some inputs; return its nodes, of a long chain only the last."""
     nodes = dict(held)
     if isinstance(steps, int):
         (x,) = nodes.values()
@@ -75,13 +75,13 @@ def build(engine: LearnerEngine, held: dict[str, Any], steps: Any) -> dict[str, 
 
 
 class Half:
-    """Has a value like a node, and nothing else."""
+    """An object with a value like a node, but without anything else."""
 
     value = data = val = 0.5
 
 
 def fail(engine: LearnerEngine, node: Any) -> None:
-    """Do operations that raise an error half way, and go on, as one does in a notebook."""
+    """Try operations that raise an error half way, as happens in a notebook."""
     for operation in ("add", "mul"):
         for other in (Half(), "text"):
             if other == "text" or not takes_halves(engine, operation):
@@ -90,7 +90,7 @@ def fail(engine: LearnerEngine, node: Any) -> None:
 
 
 def takes_halves(engine: LearnerEngine, operation: str) -> bool:
-    """Tell whether an operation takes all that has a value for a node, so that nothing fails."""
+    """Tell whether an operation takes any object that has a value, so that it does not fail."""
     half = Half()
     try:
         engine.apply(operation, [engine.make(0.75), half])
@@ -135,9 +135,9 @@ def run_dual(engine: DualEngine, case: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_shared_default(engine: LearnerEngine) -> dict[str, Any]:
-    """Find the attribute in which every node has the same list: a default argument, made once.
+    """Find the attribute that is one list shared by all nodes: a mutable default argument.
 
-    It is a trap, and a mistake as soon as something is written into it.
+    It is harmless until something is appended to it.
     """
     node = engine.make(0.75)
     defaults = getattr(type(node).__init__, "__defaults__", None) or ()
@@ -148,7 +148,7 @@ def find_shared_default(engine: LearnerEngine) -> dict[str, Any]:
 
 
 def count_living(engine: LearnerEngine) -> int:
-    """Discard many results, and count the nodes that are still alive because of their parents."""
+    """Discard many results, and count the nodes that their parents keep alive."""
     engine.start()
     x = engine.make(0.75)
     operation = next(op for op in ("mul", "add", "sub") if op in engine.abilities()["operations"])

@@ -1,4 +1,4 @@
-"""A failing graph made as small as it can be: steps are left out while it still fails."""
+"""Shrink a failing graph: leave out steps as long as it still fails."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def shrink(graph: Graph, fails: Callable[[Graph], bool]) -> Graph:
 
 
 def _smaller(graph: Graph) -> Iterator[Graph]:
-    """Yield graphs with one step less, then those with simpler arguments."""
+    """Yield graphs with one step less, then graphs with simpler arguments."""
     for k in reversed(range(len(graph.steps))):
         name, _, args = graph.steps[k]
         rest = graph.steps[:k] + graph.steps[k + 1 :]

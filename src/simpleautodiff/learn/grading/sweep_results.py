@@ -1,4 +1,4 @@
-"""What a sweep returns: derivatives by the node, by its id() or by its place on a tape.
+"""Look up derivatives in what a sweep returns: by node, by its id(), or by its index on a tape.
 
 This file runs in the learner's process too: it imports nothing of the library.
 """
@@ -13,17 +13,17 @@ MISSING: Any = object()
 
 
 class UnreadableResult(Exception):
-    """What a sweep returns holds no derivative of any node, as far as can be seen."""
+    """Raised when the result of a sweep holds no derivative that can be found."""
 
 
 def position(node: Any) -> int | str | None:
-    """Return the place of a node on a tape or in a dict, by an attribute such as `index`."""
+    """Return the index of a node on a tape, or its key in a dict, from an attribute."""
     found = (getattr(node, name, None) for name in POSITION_NAMES)
     return next((k for k in found if isinstance(k, (int, str)) and not isinstance(k, bool)), None)
 
 
 def holds_derivatives(result: Any, node: Any) -> bool:
-    """Tell whether a result is looked up for a node: a mapping, or a list by positions."""
+    """Tell whether derivatives can be looked up in a result: a mapping, or a list by index."""
     return (
         isinstance(result, Mapping)
         or (isinstance(result, (list, tuple)) and isinstance(position(node), int))
@@ -32,7 +32,7 @@ def holds_derivatives(result: Any, node: Any) -> bool:
 
 
 def look_up(result: Any, node: Any) -> Any:
-    """Return what a sweep's result holds for a node: by the node, its id() or its position."""
+    """Return what the result of a sweep holds for a node, its id() or its index."""
     place = position(node)
     if callable(getattr(result, "wrt", None)):
         try:
@@ -53,7 +53,7 @@ def look_up(result: Any, node: Any) -> Any:
 
 
 def describe(result: Any) -> str:
-    """Say what a sweep returned: its type, and that of what is in it."""
+    """Describe what a sweep returned: its type, and the type of its items."""
     kind = type(result).__name__
     if not isinstance(result, (Mapping, list, tuple)) or not result:
         return f"{kind}, and its nodes have no attribute with a derivative"

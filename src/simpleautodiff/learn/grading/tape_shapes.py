@@ -65,7 +65,7 @@ class TapeEngine(LearnerEngine):
             raise NoEngine
 
     def makes_inputs(self) -> bool:
-        """Tell whether a method of the tape makes an input from a number."""
+        """Tell whether a method of the tape makes inputs from numbers."""
         self.start()
         try:
             return first(INPUT_NAMES, self.tape)(0.75) is not None
@@ -73,7 +73,7 @@ class TapeEngine(LearnerEngine):
             return False
 
     def start(self) -> None:
-        """Begin a new tape, and leave the last one, where tapes are contexts."""
+        """Begin a new tape; if tapes are contexts, exit the last one."""
         is_context = hasattr(self.cls, "__enter__")
         if is_context and self.tape is not None:
             self.tape.__exit__(None, None, None)
@@ -95,9 +95,9 @@ class TapeEngine(LearnerEngine):
         return node
 
     def sweeper(self, usual: tuple[str, ...], node: Any) -> Any:
-        """Return what sweeps: a method of the tape, a function, or a method of nodes."""
+        """Return what does the sweep: a method of the tape, a function, or a method of the node."""
         method = first(usual, self.tape)
-        if inspect.ismethod(method):  # a list has a method reverse, which is another thing
+        if inspect.ismethod(method):  # `reverse` of a list is no sweep
             return lambda: call_sweep(method, node, self.inputs)
         function = first(tuple(n for n in usual if n not in GRADIENT_NAMES), self.functions)
         if function is not None and required(function) == 1:
@@ -124,16 +124,16 @@ def find_tapes(namespace: dict[str, Any], wanted: str | None) -> Iterator[type]:
 
 
 class Place:
-    """A node that an engine knows by a key alone: an integer in a list, a name in a dict."""
+    """A node that is only a key: the index in a list, or a name in a dict."""
 
     def __init__(self, index: int | str) -> None:
         self.index = index
 
 
 class RecorderEngine(LearnerEngine):
-    """`graph.mul(x, z)`: operations are methods of what records them, or functions of a module.
+    """`graph.mul(x, z)`: operations are methods of a recorder, or functions of a module.
 
-    Nodes are what `graph.input(2)` returns, which may be an integer, a place in a list, or a name.
+    Nodes are what `graph.input(2)` returns, which may be an index in a list, or a name.
     """
 
     shape = "tape"
@@ -157,15 +157,15 @@ class RecorderEngine(LearnerEngine):
         self.list_of_values = self.find_values()
 
     def start(self) -> None:
-        """Begin a new graph; a module has one for ever."""
+        """Begin a new graph; a module has only one."""
         self.recorder = self.cls() if self.cls is not None else self.functions
 
     def name_of(self, names: tuple[str, ...]) -> str:
-        """Return the first of some names that is a function of the recorder."""
+        """Return the first of these names that the recorder has a function for."""
         return next((name for name in names if first((name,), self.recorder)), "")
 
     def makes_inputs(self, name: str) -> bool:
-        """Tell whether a function makes an input from a number."""
+        """Tell whether a function of the recorder makes inputs from numbers."""
         try:
             return first((name,), self.recorder)(0.75) is not None
         except Exception:
@@ -176,7 +176,7 @@ class RecorderEngine(LearnerEngine):
         return as_node(first((self.input,), self.recorder)(value))
 
     def find_values(self) -> str:
-        """Return the name of the list or dict of numbers, where nodes are places in it."""
+        """Return the name of the list or dict of values, if nodes are keys of it."""
         node = self.make(0.75)
         held = {name: found for name, found in self.held.items() if isinstance(found, (list, dict))}
         if not isinstance(node, Place):
@@ -185,7 +185,7 @@ class RecorderEngine(LearnerEngine):
 
     @property
     def held(self) -> dict[str, Any]:
-        """What the recorder holds."""
+        """The attributes of the recorder."""
         return self.namespace if self.cls is None else vars(self.recorder)
 
     def value(self, node: Any) -> Any:
@@ -195,7 +195,7 @@ class RecorderEngine(LearnerEngine):
         return self.held[self.list_of_values][node.index] if self.list_of_values else None
 
     def apply(self, operation: str, args: list[Any]) -> Any:
-        """Do one operation; where nodes are integers, no number can be an operand."""
+        """Apply one operation; if nodes are integers, numbers cannot be operands."""
         operation = "add" if operation == "iadd" else operation
         method = first(spellings(operation), self.recorder)
         if method is None:
@@ -212,12 +212,12 @@ class RecorderEngine(LearnerEngine):
 
 
 def as_node(found: Any) -> Any:
-    """Return what an engine handed out; an integer or a name is a place."""
+    """Return a node of an engine; an integer or a name becomes a `Place`."""
     return Place(found) if isinstance(found, (int, str)) else found
 
 
 def has(found: Any, key: Any, value: float) -> bool:
-    """Tell whether a list or dict has this value there."""
+    """Tell whether a list or dict has this value at a key."""
     try:
         return bool(found[key] == value)
     except (LookupError, TypeError):
@@ -225,12 +225,12 @@ def has(found: Any, key: Any, value: float) -> bool:
 
 
 def as_given(node: Any) -> Any:
-    """Return a node as an engine is given it."""
+    """Return a node in the form that the engine takes."""
     return node.index if isinstance(node, Place) else node
 
 
 def takes_tape(cls: type) -> bool:
-    """Tell whether a class is made of a value and a tape, in either order."""
+    """Tell whether a class is constructed from a value and a tape, in either order."""
     try:
         names = [p.name for p in parameters(cls) if p.kind is not p.VAR_POSITIONAL]
     except (TypeError, ValueError):

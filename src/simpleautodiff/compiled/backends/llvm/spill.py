@@ -1,7 +1,7 @@
 """Long programs for a batch: parts pass values to each other in memory.
 
-For every block of rows the inputs are transposed into a work array, a vector for each number; the
-parts of the program are called one after another; and the outputs are transposed back.
+For every block of examples the inputs are transposed into a work array, a vector for each number;
+the parts of the program are called one after another; and the outputs are transposed back.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simpleautodiff.compiled.scalar.split import SplitProgram, split_program
 
 
 def write_spilled(module: Module, kernel: Kernel, frame: BatchLoop, name: str, chunk: int) -> None:
-    """Write the parts of a program, and the code for every block of rows.
+    """Write the parts of a program, and the code for every block of examples.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def _place_leaves(frame: BatchLoop, after: int) -> tuple[list[int], int]:
 
 
 def _move_columns(frame: BatchLoop, j: int, group: list[tuple[int, int, int]], into: bool) -> None:
-    """Write a loop that transposes columns of the rows into the work array, or back."""
+    """Write a loop that transposes columns of the examples into the work array, or back."""
     (first, size, _), (last, _, _) = group[0], group[-1]
     kind, body = frame.leaves[j].dtype, frame.body
     rows = [f"%base{j}"] * frame.width if frame.modes[j] == SAME else frame.starts(j)

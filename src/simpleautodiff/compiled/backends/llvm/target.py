@@ -19,9 +19,9 @@ from simpleautodiff.compiled.backends.llvm.scalar_entry import (
     scalar_module,
 )
 from simpleautodiff.compiled.backends.llvm.vmap_function import (
-    rows,
     takes_columns,
     width_of,
+    write_batch_module,
 )
 from simpleautodiff.compiled.native import compile as engine
 from simpleautodiff.compiled.native.threads import batch_call, run_threads
@@ -79,7 +79,7 @@ class LLVMTarget:
 
 
 def _batch_module(batch: BatchCall, width: int) -> str:
-    text = rows(batch.kernel, batch.modes, width, BATCH, size=batch.size)
+    text = write_batch_module(batch.kernel, batch.modes, width, BATCH, size=batch.size)
     if batch.form is None:
         return text
     sizes = [

@@ -48,7 +48,7 @@ def host_width(kind: str = "d") -> int:
 
 
 def width_of(kernel: Kernel) -> int:
-    """Return how many rows at a time are best for a kernel here, by its widest numbers.
+    """Return how many examples at a time are best for a kernel here, by its widest numbers.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def width_of(kernel: Kernel) -> int:
 
 
 def takes_columns(kernel: Kernel, size: int) -> bool:
-    """Tell whether the leaves of that many rows may be given column by column.
+    """Tell whether the leaves of that many examples may be given column by column.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def _is_long(kernel: Kernel, chunk: int) -> bool:
     return len(kernel.program) + 2 * columns > chunk  # a column is about as much work as two steps
 
 
-def rows(
+def write_batch_module(
     kernel: Kernel,
     modes: Sequence[str],
     width: int,
@@ -93,21 +93,21 @@ def rows(
     Parameters
     ----------
     kernel
-        The scalar program for each row; it has no guards.
+        The scalar program for each example; it has no guards.
     modes
-        How each leaf is given, inputs first: `"rows"`, row i is at base + i × step; `"same"`, one
-        row for all; `"gathered"`, row i is at base + index[i] × step; `"columns"`, element k of row
-        i is at base + k × size + i. The default for outputs is rows.
+        How each leaf is given, inputs first: `"rows"`, example i is at base + i × step; `"same"`,
+        one for all examples; `"gathered"`, example i is at base + index[i] × step; `"columns"`,
+        element k of example i is at base + k × size + i. The default for outputs is `"rows"`.
     width
-        How many rows are computed at a time.
+        How many examples are computed at a time.
     name
-        The name of the function. It takes the first row, the row after the last, and a pointer to
-        three integers for each leaf, inputs first: the address of the base, the distance in
-        elements between rows, and the address of the index.
+        The name of the function. It takes the first example, the one after the last, and a pointer
+        to three integers for each leaf, inputs first: the address of the base, the distance in
+        elements between examples, and the address of the index.
     chunk
         Kernels of more steps than this are compiled in parts.
     size
-        How many rows there are, where leaves are given by columns (see `takes_columns`).
+        How many examples there are, where leaves are given by columns (see `takes_columns`).
 
     Examples
     --------
@@ -115,16 +115,16 @@ def rows(
     >>> from simpleautodiff.compiled.scalar.kernel import Leaf
     >>> program = ScalarProgram()
     >>> program.outputs = [program.make("sqrt", program.input())]
-    >>> text = rows(Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), ["rows"], 4)
+    >>> text = write_batch_module(Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), ["rows"], 4)
     >>> "call contract <4 x double> @llvm.sqrt.v4f64(<4 x double>" in text
     True
     """
     module = Module(kernel.program.precise)
-    write_rows(module, kernel, modes, width, name, chunk, size)
+    write_batch(module, kernel, modes, width, name, chunk, size)
     return module.text()
 
 
-def write_rows(
+def write_batch(
     module: Module,
     kernel: Kernel,
     modes: Sequence[str],
@@ -133,19 +133,19 @@ def write_rows(
     chunk: int = REGISTER_STEPS,
     size: int = 0,
 ) -> None:
-    """Write a kernel that is called for a batch into a module (see `rows`).
+    """Write a kernel that is called for a batch into a module (see `write_batch_module`).
 
     Examples
     --------
     >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
     >>> program, module = ScalarProgram(), Module()
     >>> program.outputs = [program.input()]
-    >>> write_rows(module, Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), ["rows"], 4, "copy")
+    >>> write_batch(module, Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), ["rows"], 4, "copy")
     >>> module.text()[:46]
     'define void @copy(i64 %start, i64 %stop, ptr n'
     """
     if kernel.program.guards:
-        raise ValueError("a program for many rows cannot have guards: each row may need another")
+        raise ValueError("a program for a batch cannot have guards: each example may need another")
     module.count(kernel.program)
     frame = BatchLoop(kernel, modes, width, size)
     if _is_long(kernel, chunk):
@@ -157,7 +157,7 @@ def write_rows(
 
 
 class _BatchBlock:
-    """The steps for one block of rows, all in registers."""
+    """The steps for one block of examples, all in registers."""
 
     def __init__(self, module: Module, kernel: Kernel, frame: BatchLoop) -> None:
         self.module, self.kernel, self.frame, self.lanes = module, kernel, frame, frame.body
@@ -221,7 +221,7 @@ class _BatchBlock:
             self.names.setdefault(self.flat.inputs[k], name)
         return self.names[place]
 
-    # Leaves of one number per row: contiguous in memory, they are vectors already. --------------
+    # Leaves of one number per example: contiguous in memory, they are vectors already. ----------
 
     def _single(self, leaves: Iterable[int]) -> list[int]:
         frame = self.frame
@@ -267,7 +267,7 @@ class _BatchBlock:
         lanes.label("ready.out")
 
     def _choose(self, side: str, leaves: Iterable[int]) -> None:
-        """Branch to code for contiguous rows, if all of these leaves are given so."""
+        """Branch to code for contiguous examples, if all of these leaves are given so."""
         before = self.frame.before
         condition = before.new(f"icmp eq i64 %most, {self.width - 1}")
         for j in leaves:

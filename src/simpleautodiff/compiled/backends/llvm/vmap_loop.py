@@ -1,10 +1,10 @@
 """The loop over the examples of a batch, as many at a time as there are lanes.
 
-If rows are left over, the last vector begins earlier, so that some rows are computed twice; with
-fewer rows than lanes, the last row is computed in all remaining lanes. Both write values that are
-there already, so no other code is needed for the remainder. Leaves given column by column need no
-transposition; then there are at least as many rows as lanes, and the last vector may begin before
-the requested rows.
+If examples are left over, the last vector begins earlier, so that some examples are computed
+twice; with fewer examples than lanes, the last one is computed in all remaining lanes. Both write
+values that are there already, so no other code is needed for the remainder. Leaves given column by
+column need no transposition; then there are at least as many examples as lanes, and the last vector
+may begin before the requested examples.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from simpleautodiff.compiled.scalar.kernel import COLUMNS, GATHERED, ROWS, SAME,
 
 
 class BatchLoop:
-    """The loop over all rows, and where in memory the rows of a block are.
+    """The loop over all examples, and where in memory the examples of a block are.
 
-    `size` is how many rows there are, if a leaf is given by columns.
+    `size` is how many examples there are, if a leaf is given by columns.
 
     Attributes
     ----------
     before, body : Builder
-        The code before the loop, and for every block of rows.
+        The code before the loop, and for every block of examples.
     after : list of str
         The code after it.
     """
@@ -56,7 +56,7 @@ class BatchLoop:
                 self.before.line(f"%offset{j}.{lane} = mul i64 %bytes{j}, %lane{lane}")
 
     def starts(self, j: int) -> list[str]:
-        """Write the addresses of the rows of this block, once for each leaf."""
+        """Write the addresses of the examples of this block, once for each leaf."""
         if j not in self._starts:
             find = self._find_gathered if self.modes[j] == GATHERED else self._in_order
             self._starts[j] = find(j)
@@ -76,7 +76,7 @@ class BatchLoop:
         return found
 
     def column(self, j: int, k: int) -> str:
-        """Write the address of the rows of this block in a contiguous column."""
+        """Write the address of the examples of this block in a contiguous column."""
         bytes_ = BYTES[self.leaves[j].dtype]
         at = self.body.new(f"mul i64 %row, {bytes_}")
         return self.body.address(self.body.address(f"%base{j}", at), k * self.size * bytes_)
