@@ -148,8 +148,6 @@ def test_refusals_of_arrays():
         np.setdiff1d(ad.Node(V), V)
     with pytest.raises(ad.RuleError, match=r"no derivative rule for np.gcd"):
         np.gcd(ad.Node(V), 2)
-    with pytest.raises(ad.RuleError, match=r"np.linalg.svd of a node: the vectors"):
-        np.linalg.svd(ad.Node(M))
     with pytest.raises(ad.ArgumentError, match=r"must have the shape \(5,\), but has \(3,\)"):
         ad.jvp(np.sin, (V,), (V[:3],))
     with pytest.raises(ad.LostDerivativeError, match=r"np.stack"):
@@ -388,7 +386,6 @@ def test_pullbacks_do_not_see_what_is_changed_before_they_are_called():
         lambda x: np.fft.fft(x, norm="none"),
         lambda x: np.fft.fftn(x, s=(3,), axes=(0, 1)),
         lambda x: np.fft.rfft(x * 1j),
-        lambda x: np.linalg.svd(x),
         lambda x: np.linalg.qr(x.T, mode="complete"),
         lambda x: np.linalg.eigh(x @ x.T, UPLO="M"),
         lambda x: np.linalg.lstsq(np.outer(x[0], x[0]), V[:4]),

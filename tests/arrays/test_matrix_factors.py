@@ -192,3 +192,45 @@ def test_the_pseudoinverse_of_a_matrix_close_to_singular_has_the_slopes_of_the_i
     np.testing.assert_allclose(
         ad.jacobian(pseudo, mode="forward")(a), expected, rtol=0, atol=1e-8 * scale
     )
+
+
+COUNT = np.arange(1.0, 17.0).reshape(4, 4)
+FULL = {  # a single vector is added to U, or to V
+    "tall": (lambda x: np.linalg.svd(x)[0] * COUNT, TALL),
+    "wide": (lambda x: np.linalg.svd(x)[2] * COUNT, TALL.T),
+    "wide, by SciPy": (lambda x: sl.svd(x)[2] * COUNT, TALL.T),
+    "several added, not used": (lambda x: np.linalg.svd(x)[2] ** 2, A[:, :2]),
+    "null vector, normalised": (lambda x: np.linalg.svd(x)[2][-1] / x[0, 0], TALL.T),
+}
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_all_singular_vectors_of_matrices_that_are_not_square(name):
+    f, x = FULL[name]
+    u = np.cos(np.arange(x.size)).reshape(x.shape)
+    slope = differences(f, x, u)
+    total = lambda x: np.sum(f(x))
+    alike(np.tensordot(ad.jacobian(f, mode="reverse")(x), u), slope, 1e-9)
+    alike(ad.jvp(f, (x,), (u,))[1], slope, 1e-9)
+    alike(ad.hvp(total, (x,), (u,)), differences(ad.grad(total), x, u), 1e-8)
+    alike(ad.vmap(f)(x[None])[0], f(x), 1e-12)
+    alike(ad.jit(ad.grad(total))(x), ad.grad(total)(x), 1e-12)
+
+
+def test_singular_vectors_of_any_basis_have_no_derivative():
+    tall = A[:, :2]
+    first = ad.grad(lambda x: np.sum(np.linalg.svd(x)[0][:, :2] ** 3))(tall)
+    thin = ad.grad(lambda x: np.sum(np.linalg.svd(x, False)[0] ** 3))(tall)
+    alike(first, thin, 1e-13)
+    with pytest.raises(ad.RuleError, match="Pass full_matrices=False"):
+        ad.grad(lambda x: np.linalg.svd(x)[0][0, 3])(tall)
+    assert np.isnan(ad.jvp(lambda x: np.linalg.svd(x)[0][0, 3], (tall,), (tall,))[1])
+
+
+def test_a_vector_that_is_one_of_many_has_the_derivative_nan():
+    def f(x):  # of rank 1: there are two vectors that the matrix takes to 0
+        return np.linalg.svd(np.outer(x[:2], x[2:]))[2][2, 0]
+
+    with pytest.warns(ad.DomainWarning, match="which of their vectors"):
+        slope = ad.grad(f)(np.array([1.0, 2.0, 1.0, 1.0, 3.0]))
+    assert np.all(np.isnan(slope))

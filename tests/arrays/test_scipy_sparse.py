@@ -122,7 +122,11 @@ def test_refusals():
     with pytest.raises(ad.ArgumentError, match=r"sparse matrix of shape \(5, 4\)"):
         ad.grad(lambda x: np.sum(CSR @ x))(np.ones(3))
     with pytest.raises(ad.ValueKindError, match=r"x @ A and A \* k, alone.*csr_array.*toarray"):
-        ad.grad(lambda x: np.sum(x * CSR))(np.ones(4))
+        ad.grad(lambda x: np.sum(x + CSR))(np.ones(4))
+    with pytest.raises(ad.ValueKindError, match=r"argument 2 of add is a sparse matrix"):
+        ad.grad(lambda x: np.sum(x[0] + made(x)))(ELEMENTS)
+    with pytest.raises(ad.ArgumentError, match=r"row 1 of the blocks has the sizes \[4, 5\]"):
+        ad.grad(lambda x: sp.bmat([[SYSTEM, None], [x[0] * SYSTEM, CSR]]).sum())(V)
     with pytest.raises(ad.LostDerivativeError, match=r"collect the elements .* coo_array"):
         ad.grad(fill_a_list_of_lists)(V)
     with pytest.raises(ad.LostDerivativeError, match=r"linalg\.cg; write .*spsolve\(A, b\)"):
@@ -207,6 +211,51 @@ WITH_ELEMENTS = {  # with a sparse matrix of nodes, and the same with a dense on
         lambda e: made(e).multiply(e[:4]).toarray() + made(e).multiply(SYSTEM).toarray(),
         lambda a, e: a * e[:4] + a * SQUARE,
     ),
+    "k * A": (
+        lambda e: (e[0] * SYSTEM - e[1] * made(e) + e[2] * sp.csr_matrix(SQUARE)) @ V,
+        lambda a, e: (e[0] + e[2]) * SQUARE @ V - e[1] * a @ V,
+    ),
+    "x * A of a matrix": (lambda e: e[:4] * SYSTEM, lambda a, e: e[:4] @ SQUARE),
+    "x * A of an array": (
+        lambda e: (e[:4] * sp.csr_array(SQUARE)).toarray(),
+        lambda a, e: e[:4] * SQUARE,
+    ),
+    "implicit steps": (
+        lambda e: spl.splu((sp.identity(4, format="csc") + e[0] * SYSTEM).tocsc()).solve(e[:4]),
+        lambda a, e: np.linalg.solve(np.eye(4) + e[0] * SQUARE, e[:4]),
+    ),
+    "splu, transposed": (
+        lambda e: spl.splu(made(e).asformat("csc")).solve(M, trans="T"),
+        lambda a, e: np.linalg.solve(a.T, M),
+    ),
+    "factorized": (lambda e: spl.factorized(made(e))(V), lambda a, e: np.linalg.solve(a, V)),
+    "blocks": (
+        lambda e: sp.bmat([[made(e), SYSTEM], [None, sp.identity(4) * e[0]]]).toarray(),
+        lambda a, e: np.block([[a, SQUARE], [np.zeros((4, 4)), np.eye(4) * e[0]]]),
+    ),
+    "blocks below and beside": (
+        lambda e: sp.hstack([sp.vstack([made(e), SYSTEM]), e[0] * sp.eye_array(8)]).toarray(),
+        lambda a, e: np.hstack([np.vstack([a, SQUARE]), np.eye(8) * e[0]]),
+    ),
+    "blocks on the diagonal": (
+        lambda e: sp.block_diag([made(e), CSR, e[0] * SQUARE]).toarray(),
+        lambda a, e: np.block(
+            [
+                [a, np.zeros((4, 8))],
+                [np.zeros((5, 4)), DENSE, np.zeros((5, 4))],
+                [np.zeros((4, 8)), e[0] * SQUARE],
+            ]
+        ),
+    ),
+    "spdiags": (
+        lambda e: sp.spdiags(np.stack([e[:4], e[1:5]]), [0, 1], 4, 4) @ V,
+        lambda a, e: (np.diag(e[:4]) + np.diag(e[2:5], 1)) @ V,
+    ),
+    "dia": (
+        lambda e: sp.dia_matrix((np.stack([e[:4], e[1:5]]), [0, -1]), shape=(4, 5)).toarray(),
+        lambda a, e: np.diag(e[:4], 0) @ np.eye(4, 5) + np.diag(e[1:4], -1) @ np.eye(4, 5),
+    ),
+    "trace": (lambda e: made(e).trace() * np.ones(1), lambda a, e: np.trace(a) * np.ones(1)),
     "multiply by nodes": (lambda e: SYSTEM.multiply(e[:4]) @ V, lambda a, e: SQUARE * e[:4] @ V),
     "parts": (
         lambda e: made(e).sum(0) + made(e).sum(axis=1) * made(e).diagonal() + made(e).sum(),

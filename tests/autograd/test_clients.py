@@ -11,6 +11,33 @@ import pytest
 pytest.importorskip("autograd")
 
 CLIENTS = {
+    "autograd": """
+import autograd.numpy as anp
+from autograd import elementwise_grad, grad, hessian, jacobian, make_jvp
+from autograd.extend import defvjp, primitive
+from autograd.test_util import check_grads
+twice = primitive(lambda x: 2 * x)
+defvjp(twice, lambda value, x: lambda g: 2 * g)
+boxes = []
+
+def f(x, y):
+    boxes.append(str(type(x)))
+    stacked = anp.array([x[0] * y, anp.sum(anp.sin(x) / y), 3.0])
+    return anp.sum(twice(stacked) ** 2) + np.float64(2.0) * anp.max(anp.outer(x, x))
+
+x = np.array([0.3, -0.8, 1.2])
+for modes in (["fwd"], ["rev"]):
+    check_grads(lambda x: anp.concatenate([anp.sin(x), 2 / x]), modes=modes, order=2)(x)
+check_grads(anp.max, order=2)(np.outer(x, x))
+result = [
+    jacobian(lambda x: anp.tanh(x) * x[::-1])(x).tolist(),
+    hessian(f)(x, 2.0).tolist(),
+    grad(grad(f, 1), 1)(x, 2.0).tolist(),
+    elementwise_grad(elementwise_grad(anp.tanh))(x).tolist(),
+    [float(v) for v in make_jvp(lambda x: anp.linalg.norm(x))(x)(x)],
+    len({box for box in boxes if "ArrayBox" in box}),
+]
+""",
     "autograd_gamma": """
 from autograd import grad, jacobian
 from autograd_gamma import betainc, gammainc, gammaincc, gammainccln

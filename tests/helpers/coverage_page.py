@@ -70,8 +70,7 @@ def page() -> str:
         "",
         "`scipy.linalg.expm(x)` can be differentiated, and so can `expm(x)` after `from "
         "simpleautodiff.scipy.linalg import expm`. After `from scipy.linalg import expm` above "
-        "the first derivative it is SciPy's own, which takes plain arrays; the error says so. "
-        "`k * A` of a node and a sparse array is refused: write `A * k`, or `k * (A @ x)`.",
+        "the first derivative it is SciPy's own, which takes plain arrays; the error says so.",
         "",
         "Some were tried as those above; the others, listed below, have tests of their own:",
         "",

@@ -248,13 +248,17 @@ def _call_implementation(
 def _as_array(value: Any) -> Any:
     """Return an argument for an implementation: a list of numbers and nodes becomes an array.
 
-    A list of arrays of different shapes stays a list.
+    A list of arrays of different shapes, or of sparse matrices, stays a list.
     """
     if isinstance(value, tuple):
         return tuple(_as_array(part) for part in value)
     if not isinstance(value, list):
         return take_current(value)
+    if any(part is None or hasattr(type(part), "tocsr") for part in value):
+        return value  # blocks of a sparse matrix
     if not has_node(value):
         return np.asarray(value)
     parts = [_as_array(part) for part in value]
+    if any(isinstance(part, list) for part in parts):
+        return parts
     return np.stack(parts) if len({shape_of(part) for part in parts}) == 1 else parts

@@ -82,7 +82,7 @@ def check_value(value: Any, what: str) -> Any:
         return _check_array(value, what)
     if is_foreign(value):
         return _check_foreign(wrap_foreign(value), what)
-    if kind.__module__.startswith("scipy.sparse"):
+    if kind.__module__.startswith("scipy.sparse") or hasattr(kind, "tocsr"):
         raise ValueKindError(
             f"{what} is a sparse matrix, which has derivative rules in products, A @ x, x @ A and "
             "A * k, alone. Differentiate in its elements: csr_array((data, A.indices, A.indptr), "

@@ -16,6 +16,7 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.errors import MissingExtraError, RuleError, ValueKindError, cite_line
+from simpleautodiff.values.libraries import library_of
 
 ARRAY_LIBRARIES = {"torch", "jax", "jaxlib", "cupy", "dask", "array_api_strict"}
 _STANDARD_NAMES = {  # the standard's name for a ufunc of NumPy
@@ -59,7 +60,8 @@ def is_foreign(value: Any) -> bool:
         root = kind.__module__.partition(".")[0]
         standard = hasattr(kind, "__array_namespace__")
         _IS_FOREIGN[kind] = hasattr(kind, "shape") and (
-            root in ARRAY_LIBRARIES or (standard and root not in ("numpy", "simpleautodiff"))
+            root in ARRAY_LIBRARIES
+            or (standard and library_of(kind) not in ("numpy", "simpleautodiff"))
         )
     return _IS_FOREIGN[kind]
 

@@ -29,11 +29,13 @@ def ask_class(operation: str, operands: tuple[Any, ...], left: Any) -> tuple[Any
     right = operands[1]
     method, kind = _REFLECTED.get(operation, ""), type(right)
     owner = next((base for base in kind.__mro__ if method in vars(base)), object)
-    if owner is object or owner.__module__.partition(".")[0] in _KNOWN:
+    is_sparse = operation == "mul" and hasattr(kind, "tocsr")  # SciPy's, and those of nodes
+    if owner is object or (owner.__module__.partition(".")[0] in _KNOWN and not is_sparse):
         return ()
     if isinstance(right, numbers.Number) or is_registered(kind) or isinstance(left, kind):
         return ()
-    if getattr(kind, "__array_ufunc__", 0) is not None and _takes_elements(left, kind):
+    is_asked = is_sparse or getattr(kind, "__array_ufunc__", 0) is None
+    if not is_asked and _takes_elements(left, kind):
         return ()
     answer = getattr(right, method)(operands[0])
     return () if answer is NotImplemented else (answer,)

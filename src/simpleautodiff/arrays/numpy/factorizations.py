@@ -26,6 +26,7 @@ from simpleautodiff.errors import (
     cite_line,
 )
 from simpleautodiff.rules.array import decompositions as factors
+from simpleautodiff.rules.array.completions import complete_vectors
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.linear_systems import (
@@ -215,11 +216,11 @@ def svd(
     s = real(getitem(s, (..., 0, slice(None))))
     if not compute_uv:
         return s
-    if full_matrices and shape_of(a)[-1] != shape_of(a)[-2]:
-        raise RuleError(
-            "np.linalg.svd of a node: the vectors that full_matrices=True adds are any basis of "
-            f"what is left, so they have no derivative. Pass full_matrices=False{cite_line()}"
-        )
+    rows, columns = shape_of(a)[-2:]
+    if full_matrices and rows > columns:
+        u = complete_vectors(u, a, right=False)
+    elif full_matrices and rows < columns:
+        v = complete_vectors(v, a, right=True)
     vh = flip(v)
     return SVDResult(u, s, give_values(vh, np.ascontiguousarray, (vh,), {}))
 

@@ -1,6 +1,7 @@
 """Implementations of SciPy's functions for nodes."""
 
 from simpleautodiff.arrays.scipy import (
+    scipy_b_splines as scipy_b_splines,
     scipy_coordinates as scipy_coordinates,
     scipy_distance as scipy_distance,
     scipy_ends as scipy_ends,

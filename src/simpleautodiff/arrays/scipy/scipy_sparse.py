@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from simpleautodiff.arrays.registry import as_array, implements_scipy
 from simpleautodiff.arrays.scipy.sparse_nodes import (
     SparseNode,
     as_sparse_node,
+    from_places,
+    make_bands,
     make_diagonals,
     multiply_by_kronecker,
 )
@@ -61,6 +63,11 @@ def scale(matrix: Any, x: Any) -> Any:
     return as_sparse_node(matrix).multiply(x)
 
 
+def multiply_reflected(matrix: Any, x: Any) -> Any:
+    """Return x * A of a matrix class: the product with a vector, a multiple by a number."""
+    return multiply_from_left(x, matrix) if shape_of(x) else scale(matrix, x)
+
+
 def _constants(matrix: Any) -> Any:
     """Return the elements of a sparse matrix and their indices."""
     if not is_sparse(matrix) or matrix.ndim != 2 or matrix.dtype.kind not in "biufc":
@@ -75,7 +82,9 @@ for _name in _SPARSE_CLASSES:
     SCIPY[f"{_name}.__matmul__"] = SCIPY[f"{_name}.dot"] = multiply
     SCIPY[f"{_name}.__rmatmul__"] = lambda matrix, x: multiply_from_left(x, matrix)
     SCIPY[f"{_name}.multiply"] = scale
-    SCIPY[f"{_name}.__mul__"] = multiply if _name.endswith("matrix") else scale
+    _is_matrix = _name.endswith("matrix")
+    SCIPY[f"{_name}.__mul__"] = multiply if _is_matrix else scale
+    SCIPY[f"{_name}.__rmul__"] = multiply_reflected if _is_matrix else scale
 
 
 @implements_scipy("sparse.linalg.spsolve")
@@ -86,6 +95,88 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
     return solution if len(shape_of(b)) < 2 or shape_of(b)[1] > 1 else reshape(solution, (-1,))
 
 
+class FactoredMatrix:
+    """What `splu` returns for a matrix of nodes: it solves systems with that matrix."""
+
+    def __init__(self, A: Any, *options: Any, **named: Any) -> None:
+        self.matrix = as_sparse_node(A)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and columns."""
+        return self.matrix.shape
+
+    def solve(self, rhs: Any, trans: str = "N") -> Any:
+        """Solve a system with the matrix, or with its transpose."""
+        if trans not in ("N", "T"):
+            raise RuleError(f"solve of splu takes trans 'N' or 'T', not {trans!r}{cite_line()}")
+        pattern = self.matrix.pattern if trans == "N" else self.matrix.pattern.transposed
+        return sparse.sparse_solve(self.matrix.data, as_array(rhs), pattern)
+
+
+SCIPY["sparse.linalg.splu"] = FactoredMatrix
+SCIPY["sparse.linalg.factorized"] = lambda A: FactoredMatrix(A).solve
+
+
+# Matrices in blocks. ------------------------------------------------------------------------------
+
+
+def _join_blocks(blocks: Any, format: Any = None, dtype: Any = None) -> SparseNode:
+    """Return the matrix that consists of rows of blocks, `None` for zeros."""
+    table = [[None if block is None else _as_block(block) for block in row] for row in blocks]
+    columns = list(zip(*table, strict=True))
+    heights = [_common_size(row, 0, f"row {i}") for i, row in enumerate(table)]
+    widths = [_common_size(column, 1, f"column {j}") for j, column in enumerate(columns)]
+    top, left = (np.cumsum([0, *sizes]) for sizes in (heights, widths))
+    placed = [
+        (block.data, *(first + place for first, place in zip((y, x), block.places, strict=True)))
+        for y, row in zip(top, table, strict=False)
+        for x, block in zip(left, row, strict=False)
+        if block is not None
+    ]
+    data, rows, columns_of_data = zip(*placed, strict=True)
+    shape = int(top[-1]), int(left[-1])
+    return from_places(
+        concatenate(data), np.concatenate(rows), np.concatenate(columns_of_data), shape
+    )
+
+
+class _Block(NamedTuple):
+    data: Any
+    places: tuple[Any, Any]
+    shape: tuple[int, int]
+
+
+def _as_block(block: Any) -> _Block:
+    if hasattr(block, "tocsr"):
+        matrix = as_sparse_node(block)
+        return _Block(matrix.data, matrix.pattern.places, matrix.shape)
+    dense = as_array(block)
+    m, n = shape_of(dense)
+    rows, columns = np.indices((m, n)).reshape(2, -1)
+    return _Block(reshape(dense, (-1,)), (rows, columns), (m, n))
+
+
+def _common_size(blocks: Any, axis: int, which: str) -> int:
+    sizes = {block.shape[axis] for block in blocks if block is not None}
+    if len(sizes) != 1:
+        raise ArgumentError(
+            f"{which} of the blocks has the sizes {sorted(sizes)}; they must have one{cite_line()}"
+        )
+    return int(sizes.pop())
+
+
+def _join_diagonal(mats: Any, format: Any = None, dtype: Any = None) -> SparseNode:
+    """Return the matrix with given blocks on its diagonal."""
+    places = range(len(mats))
+    return _join_blocks([[mats[i] if i == j else None for j in places] for i in places])
+
+
+for _name in ("bmat", "block_array"):
+    SCIPY[f"sparse.{_name}"] = _join_blocks
+SCIPY["sparse.vstack"] = lambda blocks, *options, **named: _join_blocks([[b] for b in blocks])
+SCIPY["sparse.hstack"] = lambda blocks, *options, **named: _join_blocks([list(blocks)])
+SCIPY["sparse.block_diag"] = _join_diagonal
 INSTEAD.update(
     dict.fromkeys(
         [
@@ -97,6 +188,7 @@ INSTEAD.update(
 )
 for _name in ("diags", "diags_array"):
     SCIPY[f"sparse.{_name}"] = make_diagonals
+SCIPY["sparse.spdiags"] = make_bands
 SCIPY["sparse.kron"] = multiply_by_kronecker
 INSTEAD.update(
     dict.fromkeys(

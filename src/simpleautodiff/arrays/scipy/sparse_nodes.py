@@ -140,7 +140,11 @@ class SparseNode:
         """Return itself: the format makes no difference here."""
         return self
 
-    tocsc = tocoo = copy = tocsr
+    tocsc = tocoo = tolil = todia = todok = tobsr = copy = tocsr
+
+    def asformat(self, format: Any, copy: bool = False) -> SparseNode:
+        """Return itself: the format makes no difference here."""
+        return self
 
     def toarray(self) -> Any:
         """Return the dense array."""
@@ -152,6 +156,11 @@ class SparseNode:
     def diagonal(self) -> Any:
         """Return the diagonal."""
         return np.diagonal(self.toarray())
+
+    def trace(self, offset: int = 0) -> Any:
+        """Return the sum of a diagonal."""
+        rows, columns = self.pattern.places
+        return np.sum(getitem(self.data, np.flatnonzero(columns - rows == offset)))
 
     def sum(self, axis: int | None = None) -> Any:
         """Return the sum of all elements, or those of the columns or rows."""
@@ -224,6 +233,8 @@ def make_sparse(format: str, given: Any, shape: Any = None, **options: Any) -> S
             shape = (len(starts) - 1, across)[:: 1 if format == "csr" else -1]
         pattern = sparse.Pattern(format, indices, starts, tuple(shape))
         return from_places(as_array(data), *pattern.places, pattern.shape)
+    if len(parts) == 2 and format == "dia" and shape is not None:
+        return make_bands(*parts, *shape)
     if len(parts) == 2 and np.ndim(parts[1]) == 2:
         rows, columns = (np.asarray(place) for place in parts[1])
         if shape is None:
@@ -274,6 +285,25 @@ def make_diagonals(
     return from_places(
         concatenate(data), np.concatenate(rows), np.concatenate(columns), tuple(shape)
     )
+
+
+def make_bands(
+    data: Any, diags: Any, m: Any = None, n: int | None = None, format: Any = None
+) -> SparseNode:
+    """Return the matrix whose diagonals are rows of an array, as `scipy.sparse.spdiags` does.
+
+    Each row has an element for every column of the matrix, whether its diagonal reaches it or not.
+    """
+    data, offsets = as_array(data), np.atleast_1d(diags)
+    data = reshape(data, (1, -1)) if len(shape_of(data)) < 2 else data
+    if m is None:
+        m = n = shape_of(data)[1]
+    shape = tuple(m) if n is None else (m, n)
+    lines, columns = np.indices(shape_of(data))
+    rows = columns - offsets[:, None]
+    inside = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
+    elements = getitem(data, (lines[inside], columns[inside]))
+    return from_places(elements, rows[inside], columns[inside], shape)
 
 
 def _is_list(diagonals: Any) -> bool:

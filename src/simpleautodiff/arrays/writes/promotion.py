@@ -242,7 +242,7 @@ def _promoted_class(node_class: type[Traced]) -> type[Traced]:
     methods = {name: _forward_method(name) for name in SPECIAL_METHODS}
     own = {
         "__slots__": (),
-        "__module__": node_class.__module__,
+        "__module__": __name__,  # a class of this library, whatever name its base bears
         "__hash__": object.__hash__,
         "__getattribute__": _attribute,
         "__setattr__": lambda self, name, new: setattr(_ARRAY.__get__(self), name, new),
