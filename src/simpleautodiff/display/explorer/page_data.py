@@ -36,6 +36,7 @@ from simpleautodiff.program.watched_work import go_through
 from simpleautodiff.program.written_numbers import write_result
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import shape
+from simpleautodiff.values.other_arrays import read_foreign
 
 MOST_SWEEPS = 12
 LINEAR = {"text": "linear"}  # a local derivative that is a linear map, and no number
@@ -103,6 +104,7 @@ def json_number(value: Any, elements: bool = False, exact: bool = False) -> Any:
 
     With `elements`, an array that is not too large brings them along, to six digits or `exact`.
     """
+    value = read_foreign(value)
     if isinstance(value, np.ndarray) and value.shape == ():
         value = value[()]
     if isinstance(value, bool | np.bool_):
