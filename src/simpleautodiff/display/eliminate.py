@@ -58,7 +58,7 @@ class Elimination:
             for step in self.steps
             for edge in step.edges
         ]
-        table = formats.write_grid(format, self.title, _HEADS, rows)
+        table = formats.write_grid(format, self.title, _HEADS, rows, math=True)
         return f"{table}\n\n{self._conclusion(format)}"
 
     def _conclusion(self, format: str) -> str:
