@@ -381,6 +381,7 @@ def test_a_strict_command_refuses_what_is_outside_a_domain(command, capsys):
         (["x*y", "x=1"], "no value for y: add y=..."),
         (["x*y*z"], "no value for x, y, z: add x=... y=... z=..."),
         (["x", "z=1"], "'z' is not in the formula; its variables are x"),
+        (["x*y", "x=2,", "y=3"], "not a number; put spaces between values: x=2"),
         (["sinx", "x=1"], "'x' is not in the formula; write sin(x)"),
         (["2*xy + 1", "x=1", "y=2"], "'x' is not in the formula; for a product write x*y"),
         (["x=2"], 'the formula is missing: write one before the values, as in "x**2" x=2'),

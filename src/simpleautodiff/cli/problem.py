@@ -281,8 +281,8 @@ def _value(name: str, text: str) -> Any:
         )
     comma = re.fullmatch(r"([-+]?\d*),(\d+)", text)
     hint = f"; the decimal point is a dot: {name}={comma[1]}.{comma[2]}" if comma else ""
-    if re.search(r"[,;]\s*\w+\s*=", text):
-        parts = re.sub(r"\s*[,;]\s*", " ", text)
+    if re.search(r"[,;]\s*(\w+\s*=|$)", text):
+        parts = re.sub(r"\s*[,;]\s*", " ", text).strip()
         hint = f"; put spaces between values: {name}={parts}"[:120]
     raise FormulaError(f"the value of {name} is {text[:40]!r}, which is not a number{hint}")
 
