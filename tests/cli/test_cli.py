@@ -400,6 +400,12 @@ def test_a_strict_command_refuses_what_is_outside_a_domain(command, capsys):
         (["x*y", "x=1"], "no value for y: add y=..."),
         (["x*y*z"], "no value for x, y, z: add x=... y=... z=..."),
         (["x", "z=1"], "'z' is not in the formula; its variables are x"),
+        (["x*y", "x=2,", "y=3"], "not a number; put spaces between values: x=2"),
+        (["sinx", "x=1"], "'x' is not in the formula; write sin(x)"),
+        (["2*xy + 1", "x=1", "y=2"], "'x' is not in the formula; for a product write x*y"),
+        (["x=2"], 'the formula is missing: write one before the values, as in "x**2" x=2'),
+        (["x1=2", "x2=[1, 2]"], "the formula is missing"),
+        (["x*y", "x=1+2j", "y=3"], "'1+2j', which is not real; complex numbers are for Python"),
         (["alpha*y", "alpa=1"], "did you mean alpha?"),
         (["x*pi", "x=1", "pi=3"], "'pi' is a constant"),
         (["x", "x=1", "x=2"], "x has two values"),
@@ -547,7 +553,18 @@ def test_an_interruption_is_quiet(monkeypatch, capsys):
 
 
 def on_a_terminal(*arguments, **environment):
-    """Run the command in a terminal, of 80 columns if not said, and return what appears there."""
+    """Run the command in a terminal, of 80 columns if not said, and return what stays there.
+
+    A progress bar, which a busy machine brings, is erased by the command itself.
+    """
+    kept = ""
+    for written in write_on_a_terminal(*arguments, **environment).split("\r\x1b[K"):
+        kept = kept[: kept.rfind("\n") + 1] + written
+    return kept
+
+
+def write_on_a_terminal(*arguments, **environment):
+    """Run the command in a terminal and return all that it writes there."""
     master, slave = pty.openpty()
     process = subprocess.Popen(
         command(*arguments),
@@ -620,6 +637,8 @@ def test_a_narrow_terminal_has_the_arrows_of_a_graph_as_a_list():
     assert max(map(len, narrow.splitlines())) <= 60
     for name in "x", "y", "v1", "v2", "v3", "v4", "v5", "v6":
         assert re.search(rf"^{name} = .* ─▶ ", narrow, re.MULTILINE)
+    whole = on_a_terminal("explain", *arguments[1:], COLUMNS="60", NO_COLOR="1")
+    assert narrow.strip() in whole  # its list has the numbers, too
 
 
 def test_a_wide_terminal_is_used():
@@ -633,7 +652,7 @@ def test_a_wide_terminal_is_used():
 def test_a_bar_shows_what_takes_long(tmp_path):
     slow = tmp_path / "slow.py"
     slow.write_text("import time\ndef f(x, y):\n    time.sleep(3)\n    return x * y\n")
-    shown = on_a_terminal("grad", f"{slow}:f", "x=1", "y=2")
+    shown = write_on_a_terminal("grad", f"{slow}:f", "x=1", "y=2")
     assert re.search(r"differentiating  █* +1/2  50%  \d+ s", shown)
     assert shown.replace("\r\n", "\n").endswith("∂z/∂x = 2\n∂z/∂y = 1\n")
 

@@ -183,7 +183,8 @@ def press_tab_in_zsh(folder, line):
         os.chdir(folder)
         os.execvpe("zsh", ["zsh", "-f", "-i"], {**os.environ, "TERM": "dumb", "HOME": str(folder)})
     try:
-        os.write(screen, b"source script.zsh; echo re''ady\n")
+        ready = b"autoload -U compinit; compinit -u"  # which asks nothing, whoever owns the folders
+        os.write(screen, ready + b"; source script.zsh; echo re''ady\n")
         _read_until(screen, b"ready")
         os.write(screen, f"{line}\t\t".encode())
         shown = _read_until(screen, *map(str.encode, TYPED[line]))
@@ -193,6 +194,21 @@ def press_tab_in_zsh(folder, line):
         os.kill(shell, signal.SIGKILL)
         os.waitpid(shell, 0)
         os.close(screen)
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
+@pytest.mark.parametrize("before", ["", "compdef() { }; "])
+def test_zsh_prepares_its_completion_once(engines, capsys, before):
+    main(["completion", "zsh"])
+    (engines / "script.zsh").write_text(capsys.readouterr().out)
+    told = "; ".join(
+        f"{name}() {{ echo {name} }}" for name in ("compinit", "bashcompinit", "complete")
+    )
+    done = subprocess.run(
+        ["zsh", "-f", "-c", f"autoload() {{ }}; {told}; {before}source ./script.zsh"],
+        **{"cwd": engines, "capture_output": True, "text": True, "check": True},
+    )
+    assert done.stdout.split() == ["compinit"] * (not before) + ["bashcompinit", "complete"]
 
 
 def _read_until(screen, *words):

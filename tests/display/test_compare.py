@@ -110,6 +110,7 @@ def test_formats():
     assert "The library would choose reverse mode" in str(found)
     assert found.to("markdown").startswith("**Derivatives of paper**")
     assert r"\toprule" in found.to("latex")
+    assert "$-$" in ad.compare(lambda x: -x, 0.5).to("latex")  # no hyphen
     assert found.to("html").count("<tr>") == 7  # the head, and a row for each
     data = json.loads(found.to("json"))
     assert data["ways"][0]["values"] == [[5.5, 2 - math.cos(5)]]

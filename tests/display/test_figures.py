@@ -723,3 +723,12 @@ def test_a_list_of_arrows_has_shapes_as_numpy_writes_them():
         "v1, (2,) ─▶ v2",
         "v2 ─▶ y = f(A, x)",
     ]
+
+
+def test_accents_stand_on_letters_of_the_figures_own_font():
+    """Few fonts have ẋ as one sign; a converter would take that letter from another font."""
+    program = ad.trace(lambda x, y: x * y, 2.0, 3.0)
+    drawn = program.figure(show="both").svg()
+    assert not set("ẋẏȳ") & set(drawn)
+    assert drawn.count("x\u0307") == drawn.count("y\u0307") == 1
+    assert drawn.count("x\u0304") == drawn.count("y\u0304") == 1

@@ -1148,3 +1148,54 @@ def test_any_program_is_played_found_and_predicted(tab, tmp_path, name):
         })"""
     )
     assert wide == []
+
+
+def test_a_step_of_small_arrays_is_said_in_numbers_as_in_the_tables(tab, tmp_path):
+    """The table on the page has no room for them."""
+
+    def f(x):
+        return np.sum(np.sin(x) * x)
+
+    x = np.array([1.0, -2.0, 3.0])
+    rows = ad.trace(f, x).adjoints().rows[1:-1]
+    open_page(tab, tmp_path, f, x)
+    phase(tab, "reverse")
+    tab.keyboard.press("ArrowRight")
+    for row in rows:
+        tab.keyboard.press("ArrowRight")
+        assert formula(tab).endswith(f"= {row.numeric} = {row.result}".replace("-", "−"))
+        assert "[" not in tab.inner_text("tr.current td:nth-child(3)")
+    assert len(rows) == 4
+
+
+@pytest.mark.parametrize("name", ["forward", "reverse"])
+def test_a_sweep_of_arrays_begins_with_an_array_of_ones(tab, tmp_path, name):
+    open_page(tab, tmp_path, lambda x: np.sin(x) * x, np.array([1.0, -2.0]))
+    phase(tab, name)
+    tab.keyboard.press("ArrowRight")
+    assert tab.inner_text("tr.current td.result") == "float64(2,) [1, 1]"
+    seeded = tab.locator("g.node.current rect.cell")
+    assert seeded.count() == 4  # of the value and of the derivative
+    tab.keyboard.press("p")
+    assert tab.locator("form.ask").is_hidden()  # an array is no number to ask for
+
+
+def test_the_first_number_of_a_sweep_is_asked_for_with_its_formula(tab, tmp_path):
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    for name, asked in (("forward", "ẋ1 = ∂x1/∂x1 ="), ("reverse", "v̄5 = ȳ =")):
+        phase(tab, name)
+        tab.keyboard.press("p")
+        assert unicodedata.normalize("NFC", tab.inner_text(".question")).split() == asked.split()
+        assert predict(tab, "7").startswith("A sweep begins with 1")
+        assert predict(tab, "1") == "Right."
+        tab.locator(".canvas").focus()
+        tab.keyboard.press("p")
+
+
+def test_what_folds_a_box_again_has_its_name(tab, tmp_path):
+    open_page(tab, tmp_path, network, *WEIGHTS)
+    assert "neuron" in tab.locator("g.able").first.text_content()
+    tab.click("text=Unfold all")
+    first, *others = tab.locator(".folds .chip").all_inner_texts()
+    assert first == "Fold all"  # in sight, however many others there are
+    assert "⊟ neuron" in others

@@ -247,3 +247,67 @@ def test_what_a_sweep_prints_is_true(capsys):
     for line in sums:
         left, _, right = line.rpartition(" = ")
         assert is_true(left.replace(")(", ") * ("), right), line
+
+
+@pytest.mark.parametrize("f", [lambda x, y: ad.sin(x) * x + y, lambda x, y: (x - y) * (x * y) / 3])
+def test_what_elimination_prints_is_true(f):
+    grid = ad.eliminate(f, 1e5, 1.0002).to("markdown").splitlines()
+    cells = [line.replace("−", "-").strip("|").split("|") for line in grid if "×" in line]
+    for *_, numbers, value in cells:
+        assert is_true(numbers, value.strip()), f"{numbers} = {value}"
+    assert len(cells) > 1
+
+
+def read_complex(text):
+    """Compute a printed right-hand side that has complex numbers and real parts."""
+    code = re.sub(r"(\d)i\b", r"\1j", text.replace("×", "*").replace("^", "**"))
+    return eval(code, {"__builtins__": {}}, {"Re": lambda z: complex(z).real})
+
+
+@pytest.mark.parametrize(
+    ("f", "at"),
+    [
+        (lambda x, y: x * y, (1 + 2j, 3.0)),
+        (lambda x, y: x * x * y, (1 + 2j, 3.0)),
+        (lambda x, y: 1j * x + y * (2 - 1j), (3.0, 2.0)),
+        (lambda x, y: (x * -2j) * (y * 1j), (3.0, 2.0)),
+    ],
+)
+def test_the_adjoint_of_a_real_number_is_written_as_a_real_part(f, at):
+    """Of z = x y with a real y, ∂(Re z)/∂y is the real part of x, and is not written as x."""
+    program = ad.trace(f, *at)
+    for table in (program.values(), program.tangents("x"), program.adjoints()):
+        for row in table.rows:
+            if row.numeric:
+                assert read_complex(row.numeric) == read_complex(row.result), row
+    words = program.explain(program.names[program.inputs[1]]).splitlines()[-1]
+    assert "= Re(" in words
+
+
+def test_imaginary_numbers_need_no_real_part_and_no_parentheses():
+    row = ad.trace(lambda x: (1j * x) ** 2, np.array([1.0, 2.0])).values().rows
+    assert (row[1].symbolic, row[1].numeric) == ("1i × x", "1i × [1, 2]")
+    assert row[2].numeric == "[1i, 2i]^2"
+    assert ad.trace(lambda x: x**2, -2j).values().rows[1].numeric == "(-2i)^2"
+
+
+@pytest.mark.parametrize("library", ["torch", "jax.numpy"])
+def test_arrays_of_other_libraries_are_written_as_those_of_numpy(library):
+    other = pytest.importorskip(library, reason=f"needs {library.partition('.')[0]}")
+    kept = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
+    programs = [ad.trace(lambda x: ad.sin(x) * x, x) for x in (kept, other.asarray(kept))]
+    for ours, others in zip(*[(p.values(), p.adjoints()) for p in programs], strict=True):
+        assert str(ours) == str(others)
+    stepper = programs[1].step(mode="reverse")
+    stepper.run()
+    for x in (programs[1].adjoints()["x"], stepper.result()["x"]):
+        assert type(x) is type(other.asarray(kept))
+        assert np.allclose(x, np.cos(kept) * kept + np.sin(kept), rtol=1e-6)
+    assert "Foreign" not in repr(ad.Node(other.asarray(kept)))
+
+
+def test_lazy_arrays_are_shown_without_being_computed():
+    dask = pytest.importorskip("dask.array", reason="needs dask")
+    x = dask.from_array(np.ones((4, 3)), chunks=2)
+    row = ad.trace(lambda x: np.sin(x) * x, x).values().rows[2]
+    assert (row.numeric, row.result) == ("dask(4, 3) × dask(4, 3)", "dask float64(4, 3)")

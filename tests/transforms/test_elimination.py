@@ -132,6 +132,10 @@ def test_the_steps_of_the_papers_example():
     assert lines[-1] == "Multiplications: markowitz 6, forward 6, reverse 6."
     for format in ("markdown", "latex", "html"):
         assert "5.5" in shown.to(format)
+    latex = shown.to("latex")
+    assert latex.isascii()  # what LaTeX reads without packages for Unicode
+    assert r"\partial v_{4}/\partial v_{2} \times \partial v_{2}/\partial x_{1}$" in latex
+    assert r"& $-0.284$ \\" in latex
     x1, x2 = ad.Node(2.0), ad.Node(5.0)
     typed = ad.eliminate(ad.log(x1) + x1 * x2 - ad.sin(x2), order=["v5", "v4", "v3", "v2", "v1"])
     np.testing.assert_allclose(typed.jacobian, shown.jacobian, rtol=1e-15)

@@ -24,7 +24,10 @@ _simpleautodiff() {{
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }}
 complete -o default -F _simpleautodiff simpleautodiff"""
-_ZSH = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n"
+_ZSH = """\
+(( $+functions[compdef] )) || { autoload -U +X compinit && compinit }
+autoload -U +X bashcompinit && bashcompinit
+"""
 
 
 def write_completion(shell: str, parsers: Parsers) -> str:

@@ -23,14 +23,17 @@ from simpleautodiff.cli.write_output import note, terminal_width
 from simpleautodiff.errors import AutodiffError, FormulaError
 from simpleautodiff.program.formula import (
     CONSTANTS,
+    FUNCTION_NAMES,
     MAX_CHARACTERS,
     is_name,
     parse,
     read_float,
     signature_of,
 )
+from simpleautodiff.program.formula_hints import suggest_parts
 
 _PARTS = re.compile(r"(?:^|;)\s*([^\W\d]\w*)\s*=(?!=)", re.MULTILINE)
+_A_VALUE = re.compile(r"[^\W\d]\w*=(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|\[.*)")
 _IN_FILE = re.compile(r"(?P<file>.+\.py)(:(?P<name>\w*))?")
 
 
@@ -85,6 +88,10 @@ class Problem:
 def read_problem(target: str, point: Sequence[str]) -> Problem:
     """Read a formula, `model.py:function`, or `-`, and a point given as strings `name=value`."""
     text = (_standard_input() if target == "-" else target).strip()
+    if _A_VALUE.fullmatch(text):
+        raise FormulaError(
+            f'the formula is missing: write one before the values, as in "x**2" {text}'
+        )
     in_file = _IN_FILE.fullmatch(text)
     if in_file:
         return _from_file(in_file["file"], in_file["name"] or "", point)
@@ -105,10 +112,14 @@ def _find_unused(names: list[str], point: Sequence[str]) -> list[str]:
 
     Where one is missing, a name that is not there is a misspelt one.
     """
-    given = list(dict.fromkeys(_split_value(word)[0] for word in point))
+    given = list(dict.fromkeys(_names(point)))
     if any(name not in given for name in names):
         return []
     return [name for name in given if name not in names and is_name(name)]
+
+
+def _names(point: Sequence[str]) -> list[str]:
+    return [_split_value(word)[0] for word in point]
 
 
 def _note_unused(unused: list[str], own: list[str]) -> None:
@@ -214,7 +225,9 @@ def _read_point(required: list[str], known: list[str], point: Sequence[str]) -> 
         if name not in known:
             if name in CONSTANTS:
                 raise FormulaError(f"{name!r} is a constant: choose another name for a variable")
-            raise FormulaError(f"{name!r} is not in the formula{_suggest(name, known)}")
+            parts = (suggest_parts(one, _names(point), FUNCTION_NAMES) for one in known)
+            hint = next(filter(None, parts), _suggest(name, known))
+            raise FormulaError(f"{name!r} is not in the formula{hint}")
         if name in values:
             raise FormulaError(f"{name} has two values")
         if not number:
@@ -261,10 +274,15 @@ def _value(name: str, text: str) -> Any:
             return float(function())
     except (AutodiffError, TypeError):
         pass
+    if re.fullmatch(r"[-+.\w ]*\d[ij]", text):
+        raise FormulaError(
+            f"the value of {name} is {text[:40]!r}, which is not real; complex numbers are for "
+            f"Python: ad.trace(f, ...)"
+        )
     comma = re.fullmatch(r"([-+]?\d*),(\d+)", text)
     hint = f"; the decimal point is a dot: {name}={comma[1]}.{comma[2]}" if comma else ""
-    if re.search(r"[,;]\s*\w+\s*=", text):
-        parts = re.sub(r"\s*[,;]\s*", " ", text)
+    if re.search(r"[,;]\s*(\w+\s*=|$)", text):
+        parts = re.sub(r"\s*[,;]\s*", " ", text).strip()
         hint = f"; put spaces between values: {name}={parts}"[:120]
     raise FormulaError(f"the value of {name} is {text[:40]!r}, which is not a number{hint}")
 

@@ -220,10 +220,15 @@ def _write_table(table: Any) -> str:
 
 
 def _sketch(shown: RecordedProblem) -> str:
-    """Draw the graph as text; only with names, if numbers would make it too wide."""
-    drawn = str(shown.figure().text())
-    width = max(map(count_columns, drawn.splitlines()))
-    return drawn if width <= write_output.terminal_width() else _draw(shown.figure("plain"), "text")
+    """Draw the graph as text, only with names if numbers would make it too wide.
+
+    If even that is too wide, it is a list, which has room for the numbers.
+    """
+    for show in (None, "plain"):
+        drawn = str(shown.figure(show).text())
+        if max(map(count_columns, drawn.splitlines())) <= write_output.terminal_width():
+            return drawn
+    return _draw(shown.figure(), "text")
 
 
 def _markdown(shown: RecordedProblem) -> str:

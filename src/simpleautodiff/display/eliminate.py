@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.linear import ZERO
+from simpleautodiff.display.notation.formulas import join_terms
 from simpleautodiff.display.tables import formats
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.program.notation import Term, write_true
 from simpleautodiff.program.program import Program, output_names
 from simpleautodiff.program.recorded_run import trace
 from simpleautodiff.program.typed_graphs import as_function
@@ -56,7 +58,7 @@ class Elimination:
             for step in self.steps
             for edge in step.edges
         ]
-        table = formats.write_grid(format, self.title, _HEADS, rows)
+        table = formats.write_grid(format, self.title, _HEADS, rows, math=True)
         return f"{table}\n\n{self._conclusion(format)}"
 
     def _conclusion(self, format: str) -> str:
@@ -148,7 +150,13 @@ def _write_edge(
     rule, numbers = f"∂{v}/∂{u}", ""
     if edge.out is not None:
         rule = f"∂{w}/∂{v} × {rule}"
-        numbers = f"{write_short(edge.out)} × {write_short(edge.into)}"
+        numbers = write_true(lambda: _write_numbers(edge), edge.after).text
     if edge.before is not ZERO:
-        rule, numbers = f"∂{w}/∂{u} + {rule}", f"{write_short(edge.before)} + {numbers}"
+        rule = f"∂{w}/∂{u} + {rule}"
     return v if first else "", f"∂{w}/∂{u}", rule, numbers, write_short(edge.after)
+
+
+def _write_numbers(edge: NewEdge) -> Term:
+    """Write the product that an edge is given, and what it is added to."""
+    product: Term = Term(edge.out) * Term(edge.into)
+    return product if edge.before is ZERO else join_terms(Term(edge.before), product)

@@ -53,12 +53,12 @@ _EXCLUDED |= {name for name in TABLE if name.endswith("_derivative")}  # rows th
 FORMULA_FUNCTIONS = sorted(
     name for name, row in TABLE.items() if not row.arrays and name not in _EXCLUDED
 )
-_CALLABLE_NAMES = {*FORMULA_FUNCTIONS, *ALIASES}
+FUNCTION_NAMES = {*FORMULA_FUNCTIONS, *ALIASES}
 _GREEK_NAMES = {"beta", "gamma", "zeta"}  # variables, too, if they are not called
 _WELL_FORMED = re.compile(r"[A-Za-zͰ-Ͽ][A-Za-zͰ-Ͽ\d_]*", re.ASCII)
 _ASCII_SIGNS = str.maketrans(dict(zip("×·⋅∗÷−–", "****/--", strict=True), **{"^": "**"}))
 
-_CALL_PATTERN = "|".join(sorted(_CALLABLE_NAMES, key=len, reverse=True))
+_CALL_PATTERN = "|".join(sorted(FUNCTION_NAMES, key=len, reverse=True))
 _KEYWORD_PATTERN = "|".join(word for word in keyword.kwlist if word not in ("def", "return"))
 _HINTS = [
     (re.compile(rf"\b({_CALL_PATTERN})\s+[\w.]"), r"write \1(...)"),
@@ -140,7 +140,7 @@ def signature_of(names: Sequence[str]) -> inspect.Signature:
 
 def is_name(text: str) -> bool:
     """Tell whether a text can be the name of a variable."""
-    known = text in CONSTANTS or text in _CALLABLE_NAMES - _GREEK_NAMES
+    known = text in CONSTANTS or text in FUNCTION_NAMES - _GREEK_NAMES
     well_formed = text.isidentifier() and _WELL_FORMED.fullmatch(text) is not None
     return well_formed and len(text) <= MAX_NAME and not known and not keyword.iskeyword(text)
 
@@ -240,7 +240,7 @@ class _Reader:
                 raise self._error(statement, "the lines after this one are never reached")
             case _:
                 raise self._refusal(statement)
-        if name in _CALLABLE_NAMES - _GREEK_NAMES:
+        if name in FUNCTION_NAMES - _GREEK_NAMES:
             raise self._error(target, f"{name} is a function: choose another name")
         self._check_name(name, target)
         self.code.append(("name", name, target.lineno))
@@ -334,7 +334,7 @@ class _Reader:
     def _check_name(self, name: str, node: ast.expr | ast.arg) -> None:
         if name in CONSTANTS:
             raise self._error(node, f"{name} is a constant: choose another name")
-        if name in _CALLABLE_NAMES - _GREEK_NAMES:
+        if name in FUNCTION_NAMES - _GREEK_NAMES:
             raise self._error(node, f"{name} is a function: write {self._spell_call(name)}")
         if not _WELL_FORMED.fullmatch(name):
             raise self._error(
@@ -367,7 +367,7 @@ class _Reader:
         name = function.id
         if name in CONSTANTS or name in self.names or name in self._given or len(name) == 1:
             return f"; for a product write {name}*(...)"
-        return suggest_function(name, _CALLABLE_NAMES)
+        return suggest_function(name, FUNCTION_NAMES)
 
     def _refusal(self, node: ast.expr | ast.stmt) -> FormulaError:
         match node:
@@ -382,7 +382,7 @@ class _Reader:
             case ast.Lambda(body=body):
                 own = ast.get_source_segment(self.text, body)
                 return self._error(node, f"a formula stands alone, without lambda: write {own}")
-            case ast.Attribute(value=ast.Name(id=module), attr=name) if name in _CALLABLE_NAMES:
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if name in FUNCTION_NAMES:
                 return self._error(node, f"write {name}(...), not {module}.{name}(...)")
         return self._error(node, REFUSALS.get(type(node), "this is no part of a formula"))
 

@@ -99,6 +99,24 @@ def suggest_function(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
+def suggest_parts(name: str, variables: Iterable[str], functions: Iterable[str]) -> str:
+    """Say what a name is made of, where a sign was left out; nothing if there is no telling.
+
+    Examples
+    --------
+    >>> suggest_parts("xy", ["x", "y"], ["sin"]), suggest_parts("sinx", ["x"], ["sin"])
+    ('; for a product write x*y', '; write sin(x)')
+    """
+    known, calls = set(variables), set(functions)
+    for k in range(1, len(name)):
+        first, second = name[:k], name[k:]
+        if second in known and first in calls:
+            return f"; write {first}({second})"
+        if second in known and first in known:
+            return f"; for a product write {first}*{second}"
+    return ""
+
+
 def simplify_message(message: str) -> str:
     """Return the message of Python's parser without its guesses at what was meant."""
     if "integer" in message and "limit" in message:

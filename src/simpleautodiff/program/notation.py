@@ -28,6 +28,7 @@ from simpleautodiff.program.written_numbers import (
 )
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import register_number
+from simpleautodiff.values.other_arrays import Foreign, read_foreign
 
 
 class Term:
@@ -215,6 +216,7 @@ _MOST_READ = 100  # elements of an array that are computed again from their digi
 
 def _read(number: Any, write: Callable[[Any], str]) -> Any:
     """Return the number that is written; None where that cannot be computed with."""
+    number = read_foreign(number)
     if isinstance(number, (float, np.floating)):
         return float(write(number))
     if isinstance(number, (complex, np.complexfloating)):
@@ -229,15 +231,16 @@ def _read(number: Any, write: Callable[[Any], str]) -> Any:
 def _binds(number: Any, text: str) -> int:
     if isinstance(number, Fraction) and number.denominator != 1:
         return PRODUCT
-    if isinstance(number, (complex, np.complexfloating)):
-        return SUM if number.real and number.imag else PRODUCT
+    if isinstance(number, (complex, np.complexfloating)) and " " in text:
+        return SUM
     if text.startswith("-"):
         return SIGN
-    if _SCIENTIFIC.fullmatch(text):
+    if _SCIENTIFIC.fullmatch(text) or text.endswith("i"):
         return POWER
     return (
         CALL
         if text.startswith("[")
+        or isinstance(number, Foreign)
         or text.replace(".", "").replace("_", "").isalnum()
         or ("(" not in text and " " not in text)
         else SUM

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.values.other_arrays import Foreign, read_foreign
 from simpleautodiff.values.scoped import scoped
 
 DIGITS: ContextVar[int] = ContextVar("digits", default=3)
@@ -49,12 +50,15 @@ def write_short(number: Any) -> str:
     --------
     >>> write_short(11.652071), write_short(10.0), write_short(1e-5), write_short(-0.2836)
     ('11.652', '10', '1e-05', '-0.284')
-    >>> write_short(1.0002)
-    '1.000'
+    >>> write_short(1.0002), write_short(1 - 2j), write_short(2j)
+    ('1.000', '1 - 2i', '2i')
     """
+    number = read_foreign(number)
     if isinstance(number, (float, np.floating)):
         return _write_float(float(number), DIGITS.get())
     if isinstance(number, (complex, np.complexfloating)):
+        if number.imag and not number.real:
+            return f"{write_short(number.imag)}i"
         sign = "-" if number.imag < 0 else "+"
         real, imaginary = (write_short(x) for x in (number.real, abs(number.imag)))
         return f"{real} {sign} {imaginary}i"
@@ -64,6 +68,8 @@ def write_short(number: Any) -> str:
         return f"({', '.join(map(write_short, number))}{',' * (len(number) == 1)})"
     if isinstance(number, slice):
         return ":".join("" if part is None else str(part) for part in _slice_parts(number))
+    if isinstance(number, Foreign):
+        return f"{number.library}{number.shape}"
     return str(number)
 
 
@@ -133,8 +139,11 @@ def write_result(number: Any) -> str:
     >>> write_result(0.5), write_result(np.arange(4.0))
     ('0.5', 'float64(4,) [0, 1, 2, …]')
     """
+    number = read_foreign(number)
     if isinstance(number, np.ndarray) and number.ndim:
         return f"{number.dtype}{number.shape} {write_short(number)}"
+    if isinstance(number, Foreign):
+        return f"{number.library} {number.dtype}{number.shape}"
     return write_short(number)
 
 

@@ -83,6 +83,11 @@ def unwrap_foreign(value: Any) -> Any:
     return value.array if type(value) is Foreign else value
 
 
+def read_foreign(value: Any) -> Any:
+    """Return an array of another library as NumPy's, to be shown; Dask's stays as it is."""
+    return value.numpy() if type(value) is Foreign and value.library != "dask" else value
+
+
 @final
 class Foreign:
     """An array of another library with NumPy's interface."""
@@ -325,7 +330,7 @@ class Foreign:
         )
 
     def __repr__(self) -> str:
-        return f"Foreign({self.array!r})"
+        return repr(self.array)
 
 
 _FLOAT_UFUNCS = {"divide", "true_divide", "sqrt", "exp", "log", "sin", "cos", "tanh", "float_power"}

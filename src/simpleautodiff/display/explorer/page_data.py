@@ -36,10 +36,12 @@ from simpleautodiff.program.watched_work import go_through
 from simpleautodiff.program.written_numbers import write_result
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import shape
+from simpleautodiff.values.other_arrays import read_foreign
 
 MOST_SWEEPS = 12
 LINEAR = {"text": "linear"}  # a local derivative that is a linear map, and no number
 MOST_ELEMENTS = 400  # of an array that is drawn as a heat map
+MOST_NUMBERS = 60  # characters of the numbers of arrays in a row
 
 
 def make_document(
@@ -103,6 +105,7 @@ def json_number(value: Any, elements: bool = False, exact: bool = False) -> Any:
 
     With `elements`, an array that is not too large brings them along, to six digits or `exact`.
     """
+    value = read_foreign(value)
     if isinstance(value, np.ndarray) and value.shape == ():
         value = value[()]
     if isinstance(value, bool | np.bool_):
@@ -222,9 +225,10 @@ def _add_texts(program: Program, sweep: dict[str, Any]) -> None:
 
 
 def _pair(node: Node, terms: tuple[Term, Term]) -> list[str]:
-    """Return the texts of a row; arrays have no numbers, which would be too long."""
+    """Return the texts of a row; those of arrays have numbers if they are few."""
+    symbols, numbers = terms[0].text, terms[1].text
     arrays = shape(node.value) or any(shape(value) for value in node.values())
-    return [terms[0].text, "" if arrays else terms[1].text]
+    return [symbols, "" if arrays and len(numbers) > MOST_NUMBERS else numbers]
 
 
 def _try_sweep(sweep: Callable[..., Any], program: Program, at: dict[str, int], name: str) -> Any:
@@ -244,6 +248,7 @@ def _forward(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
         "mode": "forward",
         "root": at[name],
         "seed": seed_symbols(program, name, "forward"),
+        "start": json_number(tangents[name], small),
         "search": [[int(placed), i] for placed, i in search],
         "numbers": {
             i: json_number(tangents[program.names[program.nodes[i]]], small)
@@ -262,6 +267,7 @@ def _reverse(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
         "mode": "reverse",
         "root": at[name],
         "seed": seed_symbols(program, name, "reverse"),
+        "start": json_number(program.seed(name)[1], small),
         "search": [[int(kind == "place"), at[node]] for kind, node in search_up(program, name)],
         "terms": [  # with elements, also of a large program, where they are the gradient
             [*_term(at, item), json_number(item.total, small or last.get(item.parent) == k)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterator
 from html import escape
 
@@ -214,7 +215,7 @@ def _spans(text: str, size: float) -> str:
         if wanted != shift:
             attributes += f' dy="{wanted - shift:.1f}"'
             shift = wanted
-        body = escape(run.text)
+        body = escape(unicodedata.normalize("NFD", run.text))  # so ẋ is of the font that x is of
         parts.append(f"<tspan{attributes}>{body}</tspan>" if attributes else body)
     return "".join(parts)
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from simpleautodiff.display.figures.layout.layered_layout import Layout, Point
 from simpleautodiff.display.figures.picture import RADIUS, Edge, Picture, TextLine, Vertex
-from simpleautodiff.display.notation.rich_text import to_latex
-from simpleautodiff.display.tables.formats import escape_latex
+from simpleautodiff.display.notation.rich_text import latex_text, to_latex
 
 _PIXELS = RADIUS / 0.6  # in a centimetre: a circle is 1.2 cm wide
 _HEAD = r"""\documentclass[border=6pt]{standalone}
@@ -126,7 +125,7 @@ def _legend(picture: Picture, layout: Layout) -> Iterator[str]:
             style = f"edge-{tone}" if tone else "edge"
             yield f"\\draw[{style}] {_write_position(start)} -- {_write_position(end)};"
             x += 36
-        said = escape_latex(text) if tone == "words" else _prose(text)
+        said = latex_text(text) if tone == "words" else _prose(text)
         yield f"\\node[legend] at {_write_position((x, y))} {{{said}}};"
         y += 20
 

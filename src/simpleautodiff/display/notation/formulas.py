@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from simpleautodiff.core.level import Level, Traced
+from simpleautodiff.core.level import Level, Traced, to_plain
 from simpleautodiff.core.linear import ZERO, Linear, filled
 from simpleautodiff.core.node import NODES, Constant, Node
 from simpleautodiff.core.primitive import SUM, Primitive
@@ -26,7 +26,7 @@ from simpleautodiff.program.program import Program
 from simpleautodiff.program.written_numbers import latex_name, write_result, write_typed
 from simpleautodiff.rules.array.shapes import fit
 from simpleautodiff.rules.row import TABLE
-from simpleautodiff.values.functions import shape
+from simpleautodiff.values.functions import is_complex, shape
 
 DOT, BAR = "\u0307", "\u0304"
 _NO_FORMULA = (AutodiffError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
@@ -134,10 +134,16 @@ def adjoint_terms(
 
 
 def _contribution(program: Program, pull: Pull, in_numbers: bool) -> Term:
-    """Write v̄ ∂v/∂u; where u was broadcast to the shape of v, the sum over what it was given to."""
+    """Write v̄ ∂v/∂u as the sweep adds it to ū.
+
+    Where u is real, it is the real part; where u was broadcast to the shape of v, the sum over
+    what it was given to.
+    """
     child, k, derivative, bar = pull
     start = Term(bar) if in_numbers else adjoint_term(program.names[child], bar)
     term = _pull_formula(program, child, k, derivative, start, in_numbers)
+    if has_real_part(pull):
+        term = render(TABLE["real"], (term,))
     given, own = shape(bar), shape(child.args[k].value)
     if isinstance(derivative, Linear) or given == own:
         return term
@@ -146,6 +152,13 @@ def _contribution(program: Program, pull: Pull, in_numbers: bool) -> Term:
         return Term(f"sum({term.text}) to {own}", latex=lambda: rf"\textstyle\sum {term.latex}")
     axis = None if not own else 0 if lead == 1 else tuple(range(lead))
     return render(TABLE["sum"], (term, axis, False))
+
+
+def has_real_part(pull: Pull) -> bool:
+    """Tell whether a real node is given the real part of v̄ ∂v/∂u, which is complex."""
+    of_map = pull.child.value if isinstance(pull.derivative, Linear) else pull.derivative
+    complex_product = any(is_complex(to_plain(factor)) for factor in (pull.bar, of_map))
+    return complex_product and not is_complex(to_plain(pull.child.args[pull.k].value))
 
 
 def derivative_term(program: Program, node: Node, k: int, derivative: Any) -> Term:

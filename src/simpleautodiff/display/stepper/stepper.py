@@ -30,6 +30,7 @@ from simpleautodiff.program.program import Program, output_names
 from simpleautodiff.program.recorded_run import trace
 from simpleautodiff.program.typed_graphs import as_function
 from simpleautodiff.program.written_numbers import write_result
+from simpleautodiff.values.other_arrays import unwrap_foreign
 
 MODES = ("forward", "reverse")
 
@@ -222,7 +223,8 @@ class Stepper:
 
     def result(self) -> dict[str, Any]:
         """Return the derivatives found so far, by name, with 0 for nodes that were not reached."""
-        return {step.name: self.derivatives.get(step.name, 0) for step in self.program.steps}
+        found = ((step.name, self.derivatives.get(step.name, 0)) for step in self.program.steps)
+        return {name: unwrap_foreign(number) for name, number in found}
 
     def tell(self, event: Event | None) -> str:
         """Describe a step in one line, in symbols and in numbers."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simpleautodiff.display.notation.line_breaks import break_line, count_columns
-from simpleautodiff.display.notation.rich_text import latex_code, show_minus, to_latex
+from simpleautodiff.display.notation.rich_text import latex_code, latex_text, show_minus, to_latex
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.watched_work import go_through
 
@@ -226,7 +226,7 @@ def write_latex(table: Table) -> str:
             pairs = zip(written, broken, strict=True)
             cells = [_make_breakable(cell) if cell and breaks else cell for cell, breaks in pairs]
             lines.append(f"  {' & '.join(cells)}{room} {end}")
-    remarks = [rf"\par {escape_latex(remark)}" for remark in _remarks(table)]
+    remarks = [rf"\par {latex_text(remark)}" for remark in _remarks(table)]
     return "\n".join([*lines, r"\end{tabular}", r"\right.$" + "}" * any(broken), *remarks])
 
 
@@ -352,16 +352,19 @@ def json_value(value: Any) -> Any:
     return value if isinstance(value, float) and math.isfinite(value) else str(value)
 
 
-def write_grid(format: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a plain table of strings as text, markdown, latex or html."""
+def write_grid(
+    format: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], math: bool = False
+) -> str:
+    """Write a plain table of strings, or of formulas, as text, markdown, latex or html."""
     if format == "markdown":
         lines = [_join_with_bars(list(heads)), _join_with_bars(["---"] * len(heads))]
         lines += [_join_with_bars([_escape_bars(show_minus(cell)) for cell in row]) for row in rows]
         return "\n".join([f"**{title}**", "", *lines])
     if format == "latex":
         lines = [rf"\begin{{tabular}}{{{' '.join('l' * len(heads))}}}", r"  \toprule"]
-        body = [[escape_latex(cell) for cell in row] for row in (heads, *rows)]
-        written = [f"  {' & '.join(row)} \\\\" for row in body]
+        write = (lambda cell: f"${to_latex(cell)}$" if cell else "") if math else latex_text
+        cells = [[write(show_minus(cell)) for cell in row] for row in rows]
+        written = [f"  {' & '.join(row)} \\\\" for row in (map(latex_text, heads), *cells)]
         lines += [written[0], r"  \midrule", *written[1:], r"  \bottomrule", r"\end{tabular}"]
         return "\n".join(lines)
     if format == "html":
@@ -383,12 +386,6 @@ def write_grid(format: str, title: str, heads: Sequence[str], rows: Sequence[Seq
         for row in (heads, *rows)
     ]
     return "\n".join([title, "", lines[0], "─" * (sum(widths) + 2 * len(widths) - 2), *lines[1:]])
-
-
-def escape_latex(cell: str) -> str:
-    """Escape plain text for LaTeX."""
-    cell = re.sub(r"([_$%&#{}])", r"\\\1", cell.replace("\\", r"\textbackslash "))
-    return cell.replace("…", r"\ldots{}").replace("−", "$-$")
 
 
 TABLE_WRITERS: dict[str, Callable[[Table], str]] = {

@@ -37,6 +37,7 @@ from simpleautodiff.program.notation import Term
 from simpleautodiff.program.program import Accumulation, Program, output_names, sweeps_all_elements
 from simpleautodiff.program.watched_work import go_through
 from simpleautodiff.program.written_numbers import latex_number, write_result, write_short
+from simpleautodiff.values.other_arrays import unwrap_foreign
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ class Table(Mapping[str, Any]):
             yield islice(rows, len(section))
 
     def __getitem__(self, name: str) -> Any:
-        return self._numbers[name]
+        return unwrap_foreign(self._numbers[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._numbers)

@@ -111,7 +111,7 @@ const searched = (sweep) =>
   sweep.search.map(([placed, node]) => ({ kind: placed ? "place" : "visit", node, by: node }));
 
 function swept(sweep, found) {
-  const seed = { kind: "seed", node: sweep.root, by: sweep.root, number: 1 };
+  const seed = { kind: "seed", node: sweep.root, by: sweep.root, number: decode(sweep.start) };
   return [seed, ...(sweep.mode === "forward" ? tangents(sweep, found.numbers) : accumulations(sweep, found.terms))];
 }
 
@@ -119,7 +119,7 @@ const tangents = (sweep, numbers) =>
   sweep.order.slice(1).map((i) => ({ kind: "tangent", node: i, by: i, number: numbers[i] }));
 
 function accumulations(sweep, terms) {
-  const bar = new Map([[sweep.root, 1]]);
+  const bar = new Map([[sweep.root, decode(sweep.start)]]);
   return terms.map(([node, child, k, first, number], at) => {
     const event = { kind: "accumulate", at, node, child, by: child, k, first: Boolean(first), number,
       from: bar.get(child), before: bar.get(node) };

@@ -98,12 +98,12 @@ function explorer(root, doc, options = {}) {
     const button = (label, attributes, ...text) =>
       make("button", { type: "button", class: "chip", title: label, ...attributes }, ...text);
     const chips = fold.view.fold.map(([box, to]) => button(`Fold ${doc.boxes[box].title}`,
-      { "data-view": to, "data-box": box }, make("span", { "aria-hidden": "true" }, "⊟ "), clipped(doc.boxes[box].title.split("\n")[0], 28),
+      { "data-view": to, "data-box": box }, make("span", { "aria-hidden": "true" }, "⊟ "), clipped(doc.boxes[box].name || doc.boxes[box].title.split("\n")[0], 28),
       doc.boxes[box].times > 1 ? ` ×${doc.boxes[box].times.toLocaleString("en")}` : ""));
     const can = foldable && whole !== fold.number && doc.nodes.length <= MOST_UNFOLDED;
     const all = can ? [button("Unfold every box", { "data-view": whole > 0 ? whole : "all" }, "Unfold all")] : [];
     const none = fold.number ? [button("Fold every box", { "data-view": 0 }, "Fold all")] : [];
-    part.folds.replaceChildren(note(doc, fold), ...chips, ...all, ...none);
+    part.folds.replaceChildren(note(doc, fold), ...all, ...none, ...chips);
   }
 
   // --- the whole ------------------------------------------------------------------------------

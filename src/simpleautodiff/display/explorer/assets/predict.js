@@ -23,7 +23,7 @@ function ingredients(doc, model, event, sweep) {
   }
   const args = (doc.nodes[event.node].args ?? []).map((arg) => (Array.isArray(arg) ? decode(arg[0]) : values[arg]));
   if (event.kind === "value") return { truth: values[event.node], args };
-  if (event.kind === "seed") return { truth: 1, terms: [] };
+  if (event.kind === "seed") return { truth: 1, seed: true };
   const found = sweeps[sweep].numbers;
   const terms = doc.nodes[event.node].args.flatMap((arg, k) => {
     const d = Array.isArray(arg) ? null : partials[event.node][k];
@@ -33,8 +33,9 @@ function ingredients(doc, model, event, sweep) {
 }
 
 // What is likely to have gone wrong, in one sentence; most telling first.
-function diagnose(answer, { truth, before, terms, others, args }) {
+function diagnose(answer, { truth, before, terms, others, args, seed }) {
   const is = (other) => typeof other === "number" && near(answer, other) && !near(other, truth);
+  if (seed) return "A sweep begins with 1: the derivative of a variable with respect to itself.";
   if (is(-truth)) return "The sign is wrong.";
   if (args) return diagnoseValue(is, args);
   const products = terms.map(([comes, d]) => comes * d);
@@ -93,7 +94,7 @@ function predictor(part, doc, now, write, on) {
   function askable(event) {
     if (!event || event.events || ["visit", "place"].includes(event.kind)) return false;
     if (event.kind === "value") return doc.nodes[event.node].op !== undefined && typeof now().model.values[event.node] === "number";
-    return typeof event.number === "number" || event.kind === "seed";
+    return typeof event.number === "number";
   }
 
   function whyNothing(event) {
@@ -118,7 +119,7 @@ function predictor(part, doc, now, write, on) {
     score.textContent = asked ? `${right} of ${asked} right` : "";
     if (form.hidden) return;
     const { name, symbols } = write.row(event, steps[here.phase]);
-    question.replaceChildren(...name, " = ", ...(event.kind === "seed" ? [] : [symbols, " = "]));
+    question.replaceChildren(...name, " = ", symbols, " = ");
     field.value = "";
     tried = false;
     if (fresh) field.focus({ preventScroll: true });

@@ -78,7 +78,7 @@ function writer(doc, now) {
     }
     if (event.kind === "seed") {
       const { seed } = doc.sweeps[phase.sweep];
-      return { ...base, symbols: math(seed), numbers: "", result: seed === "all ones" ? "" : "1" };
+      return { ...base, symbols: math(seed), numbers: "", result: full(event.number) };
     }
     return event.kind === "tangent" ? tangentRow(event, base, phase) : adjointRow(event, base, phase);
   }
@@ -116,6 +116,7 @@ function writer(doc, now) {
     let lines = phase.id === "order" ? orderRows(phase, first, events)
       : events.map((event) => rowCells(row(event, phase)));
     const arrays = phase.id !== "order" && lines.some((line) => line[3].classList.contains("array"));
+    if (arrays) lines.forEach(([, , numbers, result]) => (result.className === "result array" || numbers.textContent.includes("[")) && numbers.replaceChildren()); // those of arrays stand in the sentence
     const kind = !arrays ? phase.id : lines.some((line) => line[2].textContent) ? "mixed" : "bare"; // without numbers
     if (kind !== phase.id || kind === "order") lines.flat().forEach(entitle); // whose columns may cut it
     if (kind !== "bare" && kind !== "order") lines = lines.map(widened);
@@ -135,7 +136,7 @@ function writer(doc, now) {
 
   // What a sweep does not reach has the derivative 0, as in the tables; no step leads there.
   function zeroRow(i, mode, { symbols, numbers }, kind) {
-    const cells = rowCells({ name: nameHtml(nameOf(i), mode), symbols: math(symbols), numbers: math(numbers), result: "0" });
+    const cells = rowCells({ name: nameHtml(nameOf(i), mode), symbols: math(symbols), numbers: math(numbers.includes("[") ? "" : numbers), result: "0" });
     cells.forEach(entitle);
     return make("tr", { class: "unreached", "data-node": i }, ...(kind === "bare" ? cells : widened(cells)));
   }
