@@ -25,8 +25,10 @@ def grade(path, **options):
         ("operator_enum", "node", ()),
         ("parallel_lists", "node", ()),
         ("partials_by_input", "node", ()),
+        ("portuguese_children", "value", ("depth", "leak")),
         ("quantities", "node", ()),
         ("spanish_gradient", "grad", ()),
+        ("turkish_tape", "node", ("leak",)),
         ("wengert_list", "tape", ()),
     ],
 )
@@ -68,7 +70,13 @@ def test_right_engines_pass_whatever_their_names_are(name, shape, limits):
             {"from_the_end", "subtraction_turned"},
         ),
         ("parallel_lists", [("g[AD.left[k]] += g[k]", "g[AD.left[k]] += 1")], {"unknown"}),
+        (
+            "portuguese_children",
+            [("(self.valor, z)", "(o.valor, z)"), ("(-1.0, z)", "(1.0, z)")],
+            {"depth", "leak", "subtraction_sign", "wrong_rule"},
+        ),
         ("quantities", [("np.cos(q.magnitude)", "-np.cos(q.magnitude)")], {"sine_sign"}),
+        ("turkish_tape", [("in reversed(Degisken", "in (Degisken")], {"leak", "unreversed"}),
         ("spanish_gradient", [("adj[id(p)] += ", "adj[id(p)] = ")], {"overwritten"}),
     ],
 )  # fmt: skip

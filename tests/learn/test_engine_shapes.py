@@ -1,6 +1,7 @@
 """The grader takes engines in the shapes of lectures, books and small copies of libraries."""
 
 import pathlib
+import re
 
 import pytest
 
@@ -42,16 +43,23 @@ def grade(path):
 @pytest.mark.parametrize(
     ("name", "shape", "limits"),
     [
+        ("cached_tensors", "value", ("depth",)),
         ("closures", "node", ()),
         ("creator", "value", ()),
         ("dual_tuple", "dual", ()),
         ("gates", "tape", ()),
         ("generators", "node", ("leak",)),
         ("graph_methods", "tape", ()),
+        ("local_jacobian", "tape", ()),
+        ("named_inputs", "tape", ()),
         ("no_grad", "value", ("depth",)),
         ("op_nodes", "node", ("depth",)),
+        ("pullbacks", "grad", ()),
+        ("recorded_steps", "grad", ()),
         ("registered_ops", "value", ("depth",)),
         ("scalar_history", "value", ("depth",)),
+        ("shared_arrays", "value", ("depth",)),
+        ("taylor_pair", "grad", ()),
         ("traces", "grad", ()),
         ("wengert_class", "tape", ()),
         ("wengert_tuples", "tape", ()),
@@ -67,6 +75,19 @@ def test_right_engines_pass_without_adapters(name, shape, limits):
 @pytest.mark.parametrize(
     ("engine", "changes", "mistakes"),
     [
+        ("asked_of_output", [], {"depth", "exponential"}),
+        (
+            "asked_of_output",
+            [("(-1, other)", "(1, other)")],
+            {"depth", "exponential", "subtraction_sign"},
+        ),
+        (
+            "cached_tensors",
+            [("-(out_grad * lhs) / (rhs * rhs)", "(out_grad * lhs) / (rhs * rhs)")],
+            {"depth", "division_sign"},
+        ),
+        ("closure_pairs", [], {"depth", "exponential"}),
+        ("closure_pairs", [("(-g)", "(g)")], {"depth", "exponential", "subtraction_sign"}),
         ("dataclass_nodes", [], {"depth", "stale_unreached"}),
         ("naive_recursion", [], {"depth", "exponential"}),
         ("op_classes", [], {"depth", "exponential"}),
@@ -129,6 +150,14 @@ def test_right_engines_pass_without_adapters(name, shape, limits):
             [("            node.grad = 0.0\n        y", "            pass\n        y")],
             {"stale_sum"},
         ),
+        ("dict_nodes", [], {"depth", "stale_unreached"}),
+        (
+            "dict_nodes",
+            [('(a, b["value"]), (b, a["value"])', '(a, a["value"]), (b, b["value"])')],
+            {"depth", "product_swapped", "stale_unreached"},
+        ),
+        ("local_jacobian", [("row.get(r.k, 0.0) + d", "d")], {"parents_as_set"}),
+        ("named_inputs", [("bar[a] += ", "bar[a] = ")], {"overwritten"}),
         (
             "naive_recursion",
             [("self.grad += g", "self.grad = g")],
@@ -163,6 +192,8 @@ def test_right_engines_pass_without_adapters(name, shape, limits):
             [(POST_ORDER, PRE_ORDER), ("reversed(order)", "order")],
             {"depth", "preorder"},
         ),
+        ("pullbacks", [("a.g += g", "a.g = g")], {"overwritten"}),
+        ("recorded_steps", [("a.adj += g", "a.adj = g")], {"overwritten"}),
         (
             "registered_ops",
             [("g if parent.grad is None else parent.grad + g", "g")],
@@ -176,6 +207,16 @@ def test_right_engines_pass_without_adapters(name, shape, limits):
             "scalar_history",
             [("(d_output if a > 0 else 0.0,)", "(d_output,)")],
             {"depth", "relu_always"},
+        ),
+        (
+            "shared_arrays",
+            [("self.grad = self.grad + g", "self.grad += g")],
+            {"depth", "shared_gradient"},
+        ),
+        (
+            "taylor_pair",
+            [("self.a[0] * o.a[1] + self.a[1] * o.a[0]", "self.a[1] * o.a[1]")],
+            {"product_of_derivatives"},
         ),
         (
             "traces",
@@ -224,3 +265,31 @@ def test_their_faults_are_named(tmp_path, engine, changes, mistakes):
         text = text.replace(old, new)
     (tmp_path / "mine.py").write_text(text)
     assert set(grade(tmp_path / "mine.py").mistakes) == mistakes
+
+
+# Before there is a sweep. -------------------------------------------------------------------------
+
+
+def test_the_rules_of_nodes_without_a_sweep_are_graded():
+    report = learn.grade(str(ENGINES / "partials_only.py"), "rules")
+    assert report.abilities["shape"] == "partials"
+    assert report.ok
+    assert len(report.cases) == 5  # those of its operations: add, sub, mul, log, sin
+
+
+def test_a_wrong_rule_is_named_before_there_is_a_sweep(tmp_path):
+    text = (ENGINES / "partials_only.py").read_text()
+    wrong = text.replace("[n2.value, n1.value]", "[n1.value, n2.value]")
+    lists = r"\[(.*?)(?:, (.*))?\], (.*)\)\n    node.grad_wrt_parents = \[(.*?)(?:, (.*))?\]\n"
+    pairs = re.sub(lists, r"list(zip([\4, \5], [\1, \2])), \3)\n", wrong).replace(", ]", "]")
+    assert text != wrong != pairs
+    for mine in (wrong, pairs):
+        (tmp_path / "mine.py").write_text(mine)
+        assert learn.grade(str(tmp_path / "mine.py"), "rules").mistakes == ("product_swapped",)
+
+
+@pytest.mark.parametrize("task", ["", "order"])
+def test_other_tasks_ask_for_a_sweep(task):
+    report = learn.grade(str(ENGINES / "partials_only.py"), task)
+    assert report.mistakes == ("missing_sweep",)
+    assert "There is no forward(x), backward(y), y.backward() or grad(f)" in str(report)

@@ -55,6 +55,13 @@ def test_an_argument_that_does_not_count_has_the_partial_0(formula):
     assert r"\boldsymbol{0}" in sheet.to("latex", answers=True)
 
 
+def test_what_only_arrays_in_memory_do_explains_no_answer():
+    sheet = learn.exercise("x*z + x", 2, 5, about=["adjoints"], blanks=1)
+    (mark,) = sheet.check({"adjoints z": "12"})  # (1 + 5) × 2, as if v1 and x had one adjoint
+    assert not mark.right
+    assert mark.says == ""
+
+
 def test_right_answers_are_right_in_every_cell():
     sheet = paper()
     marks = sheet.check({cell.key: str(cell.right) for cell in sheet.cells})

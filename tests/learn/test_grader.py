@@ -19,9 +19,15 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.answers import answer
 from simpleautodiff.learn.grading.bank import BANK, TASKS
 from simpleautodiff.learn.grading.diagnosis import agree
-from simpleautodiff.learn.grading.known_faults import FAULTS, ORDER_FAULTS, RULES, VARIANTS
+from simpleautodiff.learn.grading.known_faults import (
+    FAULTS,
+    ORDER_FAULTS,
+    RULES,
+    STYLES,
+    VARIANTS,
+)
 from simpleautodiff.learn.grading.mistakes import MISTAKES, blame_operation
-from simpleautodiff.learn.grading.model import STYLES, predict
+from simpleautodiff.learn.grading.model import predict
 from simpleautodiff.learn.graphs import random_graph
 
 ENGINES = pathlib.Path(__file__).parent / "engines"

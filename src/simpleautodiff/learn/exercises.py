@@ -170,7 +170,7 @@ class Exercise:
             return
         rules = [rule for rule in WRONG_RULES if rule not in RARE_RULES]
         for fault in dict.fromkeys((*rules, *LIKELY, *FLAGS, *VARIANTS, *RARE_RULES)):
-            number = self._predict(cell, fault)
+            number = self._predict(cell, fault) if fault != "shared_gradient" else None
             if number is not None and not same(number, cell.right):
                 yield fault, number
 

@@ -1,8 +1,10 @@
 """The grader: adversarial graphs for an engine somebody wrote, and the misconception behind it.
 
 engine_shapes    the shapes engines are written in, found automatically
-node_shapes      those with nodes: Value, Var, Node, Tape
+node_shapes      those with nodes: Value, Var, Node
+tape_shapes      those that record: Tape, graph.mul(x, z)
 function_shapes  those with functions: grad(f), dual numbers
+partials_shape   nodes with local derivatives, before there is a sweep
 learner_engine   a learner's engine, used through one interface
 running          one case, built and swept by a learner's engine
 learner_process  the process in which a learner's code runs, within limits

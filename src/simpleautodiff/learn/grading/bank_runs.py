@@ -14,6 +14,7 @@ from simpleautodiff.learn.grading.processes import ENDS, Runner
 from simpleautodiff.learn.graphs import EASY, Graph, random_graph
 
 MOST_DEATHS = 3
+BUILDING = ("rules", "names", "operators")  # the tasks that can be asked before there is a sweep
 SMOOTH = ("sin", "cos", "tanh", "exp", "log")  # functions that can replace each other
 
 
@@ -61,7 +62,9 @@ def _is_defined(graph: Graph) -> bool:
 
 
 def _within(case: Case, abilities: dict[str, Any]) -> bool:
-    """Tell whether a case is within the abilities of an engine."""
+    """Tell whether an engine can be asked this."""
+    if abilities["shape"] == "partials" and case.task not in BUILDING:
+        return False
     operations = case.graph.operations - {"constant"}
     if not operations <= set(abilities["operations"]):
         return False
@@ -126,6 +129,7 @@ def _scaled(result: dict[str, Any], depth: int, mode: str) -> dict[str, Any]:
 def run_programs(runner: Runner, programs: int, seed: int) -> list[CaseRun]:
     """Run random programs made of the operations that the engine has."""
     operations = [op for op in EASY if op in runner.abilities["operations"]]
+    programs = 0 if runner.abilities["shape"] == "partials" else programs
     rng = random.Random(seed)
     runs = []
     for _ in range(programs if operations else 0):

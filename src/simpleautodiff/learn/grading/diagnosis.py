@@ -12,16 +12,23 @@ from typing import Any
 from simpleautodiff.learn.grading.answers import answer, bounds
 from simpleautodiff.learn.grading.bank import Case, Script
 from simpleautodiff.learn.grading.known_faults import (
+    APART,
     ASSIGNED,
     ASSIGNED_TERMS,
+    COMPOSITIONS,
     FAULTS,
+    IN_TURN,
+    INVERTED,
     ORDER_FAULTS,
     RULES,
+    STYLES,
     UNCHAINED,
     VARIANTS,
+    WAYS,
     WRONG_RULES,
+    ZEROS,
 )
-from simpleautodiff.learn.grading.model import APART, COMPOSITIONS, INVERTED, STYLES, WAYS, predict
+from simpleautodiff.learn.grading.model import predict
 
 Vector = list[float | None]
 _answer = lru_cache(1024)(answer)  # the graphs of the bank are asked for again and again
@@ -199,12 +206,15 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
 
     def exact(faults: tuple[str, ...], way: tuple[str, ...] = ()) -> bool:
         named = (*faults, *way)
-        return any(all(run.explained(named, style) for run in ordered) for style in styles)
+        assigns = any(fault.startswith("overwritten") for fault in faults)  # then zeros matter
+        matter = assigns and IN_TURN not in way
+        own = (style for style in styles if matter or style not in ZEROS)
+        return any(all(run.explained(named, style) for run in ordered) for style in own)
 
     of_mode = {"forward": ("dual",), "reverse": ("dual", "stack", "paths")}
     modes = dict.fromkeys(run.mode for run in failing)
     more = dict.fromkeys(style for mode in modes for style in of_mode[mode])
-    styles = ("search", "tape", "tape to the end", *more)
+    styles = ("search", "tape", "tape to the end", *more, *ZEROS)
     faults = _find_candidates(failing)
     pairs = [p for p in combinations(faults, 2) if len(set(p) & set(ORDER_FAULTS)) < 2]
     found: list[tuple[str, ...]] = []

@@ -12,6 +12,7 @@ from simpleautodiff.learn.grading.function_shapes import DualEngine, GradEngine
 from simpleautodiff.learn.grading.guessing import guess_names
 from simpleautodiff.learn.grading.learner_engine import LearnerEngine, NoEngine
 from simpleautodiff.learn.grading.node_shapes import NodeEngine, PullEngine, ValueEngine
+from simpleautodiff.learn.grading.partials_shape import PartialsEngine
 from simpleautodiff.learn.grading.tape_shapes import RecorderEngine, TapeEngine
 
 SHAPES: dict[str, tuple[type[LearnerEngine], ...]] = {
@@ -20,6 +21,7 @@ SHAPES: dict[str, tuple[type[LearnerEngine], ...]] = {
     "node": (NodeEngine,),
     "dual": (DualEngine,),
     "grad": (GradEngine,),
+    "partials": (PartialsEngine,),
 }
 
 
@@ -39,24 +41,34 @@ def find_engine(
     if guessed:
         with suppress(NoEngine):
             return find_by_names(namespace, shape, {**guessed, **names})
-    if isinstance(found, NoEngine):
-        raise found
-    return found
+    if not isinstance(found, NoEngine):
+        return found
+    with suppress(NoEngine):
+        return find_by_names(namespace, shape or "partials", names)
+    raise found
 
 
 def find_by_names(namespace: dict[str, Any], shape: str, names: dict[str, str]) -> LearnerEngine:
     """Find an engine by the usual names of its parts, or by the given ones."""
     reason = ""
-    tried = [(cls, name) for name, some in SHAPES.items() for cls in some]
+    usual = [name for name in SHAPES if name != "partials"]  # which is tried when nothing sweeps
+    tried = [cls for name in ([shape] if shape else usual) for cls in SHAPES[name]]
     # nodes of others may have a method grad, and modules of others a function that makes inputs
-    tried.sort(key=lambda pair: pair[0] in (PullEngine, RecorderEngine))
-    for cls in [cls for cls, name in tried if shape in ("", name)]:
+    tried.sort(key=lambda cls: cls in (PullEngine, RecorderEngine))
+    unreadable = None  # something else may be the engine: nodes with rules `back` of a grad(f)
+    for cls in tried:
         try:
-            return cls(namespace, names)
+            found = cls(namespace, names)
+            if found.reads_derivatives():
+                return found
+            unreadable = unreadable or found
         except NoEngine as error:
             reason = reason or str(error)
+    if unreadable is not None:
+        return unreadable
     raise NoEngine(
         reason
         or "no engine was found: a class Node with forward or backward, a class Value with .grad "
-        "and backward(), a class Tape, a function grad(f), jvp or vjp, or dual numbers"
+        "and backward(), a class Tape, a function grad(f), jvp or vjp, or dual numbers; or, before "
+        "there is a sweep, nodes with lists of their parents and partial derivatives"
     )

@@ -70,13 +70,14 @@ class GradEngine(LearnerEngine):
         done: list[Any] = []
 
         def f(*nodes: Any) -> Any:
-            made = iter(nodes)
+            made = iter(nodes if len(nodes) == len(point) else nodes * len(point))
             given = [next(made) if isinstance(arg, float) else arg for arg in args]
             done.append(self.apply(operation, given))
             return done[0]
 
+        point = [arg for arg in args if isinstance(arg, float)]
         try:
-            self.call(f, [arg for arg in args if isinstance(arg, float)])
+            self.call(f, point if len(point) == 1 or self.takes(2) else point[:1])
         except Exception:
             if not done:
                 raise
@@ -158,7 +159,8 @@ class DualEngine(LearnerEngine):
     def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
         super().__init__(namespace, names)
         for self.cls in classes(namespace, names.get("node")):
-            if constructs(self.cls, 0.75, 1.0) and hasattr(self.cls, "__mul__"):
+            takes = may_take_slope(self.cls) and constructs(self.cls, 0.75, 1.0)
+            if takes and hasattr(self.cls, "__mul__"):
                 probe = self.cls(0.75, 0.125)
                 held = read_attributes(probe)
                 values = [n for n, v in held.items() if is_number(v) and v == 0.75]
@@ -189,6 +191,15 @@ class DualEngine(LearnerEngine):
     def make(self, value: Any, slope: float = 0.0) -> Any:
         """Make an input, with its derivative."""
         return self.cls(value, slope)
+
+
+def may_take_slope(cls: type) -> bool:
+    """Tell whether a second argument may be a number, so that a wrong one is not put on a tape."""
+    try:
+        second = [*inspect.signature(cls).parameters.values()][1:2]
+    except (TypeError, ValueError):
+        return True
+    return all(p.default in (p.empty, None) or is_number(p.default) for p in second)
 
 
 def _adds_slopes(probe: Any, slope: str) -> bool:

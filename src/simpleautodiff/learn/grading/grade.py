@@ -11,6 +11,7 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.answers import LIBRARY_FUNCTIONS
 from simpleautodiff.learn.grading.bank import TASKS, Case
 from simpleautodiff.learn.grading.bank_runs import (
+    BUILDING,
     as_case,
     choose_cases,
     run_bank,
@@ -61,8 +62,9 @@ def grade(
     seed
         Of the random programs: the same seed, the same report.
     shape, names
-        What cannot be guessed: "node", "value", "tape", "grad" or "dual"; and the names of the
-        class (`node`), of `backward`, `forward`, `grad`, `value`, `derivative` or an operation.
+        What cannot be guessed: "node", "value", "tape", "grad", "dual" or "partials"; and the names
+        of the class (`node`), of `backward`, `forward`, `grad`, `value`, `derivative` or an
+        operation.
     needs
         The operations without which an engine does not pass; the graphs of other operations that it
         lacks are not asked, and the report says which these are.
@@ -100,6 +102,9 @@ def grade(
         findings = [*_find_missing(runner.abilities, needs, cases, skipped)]
         differences = _find_differences(runs) if runner.abilities["numbers"] else []
         findings += differences or _find(runs, memory)
+        if runner.abilities["shape"] == "partials" and task not in BUILDING:
+            detail = "There is no forward(x), backward(y), y.backward() or grad(f)."
+            findings.append(Finding(MISTAKES["missing_sweep"], None, True, detail))
         findings = [_name_operation(found, runs) for found in _shrink_unknown(runner, findings)]
         findings = _assign_cases(runs, findings)
     finally:
@@ -130,7 +135,7 @@ def _find_missing(
     missing = [operation for operation in needs if operation not in abilities["operations"]]
     broken = {op: error for op, error in abilities["broken"].items() if op in missing}
     detail = f"It has no {', '.join(missing)}.{_write_broken(broken)}"
-    if not missing and not cases:
+    if not missing and not cases and abilities["shape"] != "partials":
         wanted = {op for case in skipped for op in case.graph.operations}
         lacks = sorted(wanted - {*abilities["operations"], "constant"})
         missing, detail = lacks or ["graph"], "No graph of this task can be built with it"

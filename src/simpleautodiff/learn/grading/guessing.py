@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 from simpleautodiff.learn.grading.function_shapes import GradEngine, makes_no_function
@@ -20,6 +21,7 @@ from simpleautodiff.learn.grading.learner_engine import (
     classes,
     construct,
     constructs,
+    find_value_name,
     is_number,
     read_attributes,
     required,
@@ -60,9 +62,8 @@ class _Guess:
 
     def guess_value(self) -> bool:
         """Find the attribute that holds the number of a node."""
-        held = read_attributes(construct(self.cls, X))
-        found = [name for name, number in held.items() if is_number(number) and number == X]
-        self.names.setdefault("value", next(iter(found), ""))
+        found = find_value_name(construct(self.cls, X), X)
+        self.names.setdefault("value", found)
         self.engine.value_name = self.names["value"]
         return bool(found)
 
@@ -100,7 +101,9 @@ class _Guess:
             for mode in ("backward", "forward"):
                 if mode not in self.names:
                     self.try_sweep(mode, name, function)
-        return "backward" in self.names or "forward" in self.names
+        if "backward" not in self.names and "forward" not in self.names:
+            self.guess_question()
+        return not {"backward", "forward", "grad"}.isdisjoint(self.names)
 
     def try_sweep(self, mode: str, name: str, function: Callable[..., Any]) -> None:
         """Test whether a sweep over y = x z + x, from one end, finds a derivative at the other."""
@@ -112,11 +115,28 @@ class _Guess:
             result = call_sweep(function, root, [x, z])
         except Exception:
             return
-        changed = [key for key, number in _numbers(other).items() if before.get(key) != number]
+        after = _numbers(other).items()
+        changed = [key for key, number in after if number and before.get(key) != number]
         held = holds_derivatives(result, other) and is_number(look_up(result, other))
         if changed or held:
             self.names[mode] = name
             self.names |= {"derivative": changed[0]} if changed else {}
+
+    def guess_question(self) -> None:
+        """Find the method that asks for a derivative, x.ask(), after y.slope = 1 by hand."""
+        methods = [name for name, f in self.methods.items() if required(f) == 1]
+        blank = read_attributes(construct(self.cls, X)).items()
+        slopes = [name for name, held in blank if held is None or (is_number(held) and held == 0)]
+        for name, slope in product(methods, slopes):
+            x, z = construct(self.cls, X), construct(self.cls, Z)
+            setattr(self.apply("add", self.apply("mul", x, z), x), slope, 1.0)
+            try:
+                found = getattr(x, name)()
+            except Exception:
+                continue
+            if is_number(found) and found:
+                self.names |= {"grad": name, "derivative": slope}
+                return
 
 
 def _point(operation: str) -> tuple[float, ...]:

@@ -85,7 +85,7 @@ FLAGS = (  # what else can be wrong, in reverse mode, in forward mode, or in bui
         "equal_values",
     ),
     *("all_seeded", "product_of_derivatives", "reflected_sub", "reflected_div", "in_place_add"),
-    *("constants_seeded", "output_left_out"),
+    *("constants_seeded", "output_left_out", "shared_gradient"),
 )
 SINGLE_FUNCTIONS = ("sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")
 ASSIGNED = {  # = for += in one operation alone, and which operations that is
@@ -121,3 +121,18 @@ VARIANTS = {  # the same misconception, written in another way, with other numbe
     **{name: f"overwritten_in_{operation}" for name, (operation, _) in ASSIGNED_TERMS.items()},
 }
 FAULTS = tuple(dict.fromkeys((*FLAGS, *ASSIGNED, *VARIANTS, *WRONG_RULES, *UNCHAINED)))
+
+# How an engine may be written otherwise, which is no fault. First in what order it sweeps: some
+# tapes pass on the 0 of a node that the output does not depend on, of earlier graphs too, or not.
+ZEROS = "tape with zeros", "tape with zeros of this graph"
+STYLES = ("search", "tape", "tape to the end", "dual", "stack", "set", "paths", *ZEROS)
+# Then what it records. Differences, quotients and negations are composed of others:
+# a + b * -1, a * b**-1, a * -1; or differences and quotients inverted: a + -b, a * (1 / b).
+COMPOSITIONS = COMPOSED, INVERTED = "composed", "inverted"
+# "constants apart": operations with constants have code of their own. "in turn": each sweep treats
+# all inputs but one as constants. "on arrival": a node keeps the adjoint of its last visit.
+APART, IN_TURN, ON_ARRIVAL = "constants apart", "in turn", "on arrival"
+WAYS: tuple[tuple[str, ...], ...] = (
+    *((), (COMPOSED,), (APART,), (INVERTED,), (IN_TURN,), (ON_ARRIVAL,)),
+    *((COMPOSED, APART), (INVERTED, APART)),
+)

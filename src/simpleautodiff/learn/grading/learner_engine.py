@@ -157,7 +157,7 @@ class LearnerEngine:
             dunder = DUNDERS.get(operation, f"__{operation}__")
             if operation == "iadd":
                 dunder = "__add__"
-            if hasattr(type(node), dunder):
+            if hasattr(type(node), dunder) and type(node) not in (dict, list, tuple):
                 return PYTHON_OPERATORS[operation](*args)
             operation = "add" if operation == "iadd" else operation
         if operation == "abs" and hasattr(type(node), "__abs__"):
@@ -176,10 +176,9 @@ class LearnerEngine:
         if isinstance(node, (int, float)) or node is None:
             return node
         if not self.value_name:
-            self.value_name = next(
-                (n for n in VALUE_NAMES if is_number(getattr(node, n, None))), ""
-            )
-        return to_float(getattr(node, self.value_name, None), self)
+            held = (n for n in VALUE_NAMES if is_number(attribute(node, n)))
+            self.value_name = next(held, "")
+        return to_float(attribute(node, self.value_name), self)
 
     def read(self, result: Any, node: Any) -> Any:
         """Return the derivative that a sweep found for a node."""
@@ -190,15 +189,16 @@ class LearnerEngine:
             return 0 if found is MISSING else to_float(found, self)
         if not self.derivative_name:
             here = [name for name in DERIVATIVE_NAMES if name in attributes(node)]
-            self.derivative_name = next((n for n in here if not callable(getattr(node, n))), "")
-        return to_float(getattr(node, self.derivative_name, None), self)
+            self.derivative_name = next((n for n in here if not callable(attribute(node, n))), "")
+        return to_float(attribute(node, self.derivative_name), self)
 
     def read_all(self, result: Any, nodes: dict[str, Any]) -> dict[str, Any]:
         """Return the derivative that a sweep found for each node, by name."""
         found = {name: self.read(result, node) for name, node in nodes.items()}
         inner = [node for node in nodes.values() if not isinstance(node, (int, float))]
         held = [node for node in inner if holds_derivatives(result, node)]
-        lost = result and all(look_up(result, node) is MISSING for node in held)
+        empty = hasattr(result, "__len__") and len(result) == 0
+        lost = not empty and all(look_up(result, node) is MISSING for node in held)
         if inner and (lost if held else not self.derivative_name):
             raise UnreadableResult(f"the sweep returns {describe(result)}")
         return found
@@ -248,8 +248,13 @@ def is_of_math(function: Any) -> bool:
 
 
 def attributes(node: Any) -> set[str]:
-    """Return the names of a node's attributes, in slots and properties too."""
-    return set(getattr(node, "__dict__", ())) | set(dir(type(node)))
+    """Return the names of a node's attributes, in slots and properties too; or the keys of one."""
+    return set(getattr(node, "__dict__", ())) | set(node if type(node) is dict else dir(type(node)))
+
+
+def attribute(node: Any, name: str) -> Any:
+    """Return an attribute of a node, which may be a dict; None where there is none."""
+    return node.get(name) if type(node) is dict else getattr(node, name, None)
 
 
 def is_array(x: Any) -> bool:
@@ -308,16 +313,23 @@ def read_attributes(node: Any) -> dict[str, Any]:
     held = {}
     for name in sorted(attributes(node)):
         try:
-            held.update({} if name.startswith("__") else {name: getattr(node, name)})
+            held.update({} if name.startswith("__") else {name: attribute(node, name)})
         except Exception:
             continue
     return held
 
 
-def held_derivatives(node: Any) -> dict[str, Any]:
+def find_value_name(node: Any, value: float) -> str:
+    """Return the attribute that holds the number a node was made of, best one that is usual."""
+    held = {name: x for name, x in read_attributes(node).items() if is_number(x) and x == value}
+    return next((name for name in (*VALUE_NAMES, *held) if name in held), "")
+
+
+def held_derivatives(node: Any, named: str = "") -> dict[str, Any]:
     """Return the values of the attributes of a new node that are named like a derivative."""
     held = read_attributes(node)
-    return {n: held[n] for n in DERIVATIVE_NAMES if n in held and not callable(held[n])}
+    names = (named,) if named else DERIVATIVE_NAMES
+    return {n: held[n] for n in names if n in held and not callable(held[n])}
 
 
 def construct(cls: type, *args: float, shape: tuple[int, ...] = ()) -> Any:

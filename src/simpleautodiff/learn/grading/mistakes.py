@@ -62,6 +62,9 @@ MISTAKES = _mistakes(
          "last one counts.", 3, "reverse")
         for name, does in OPERATION_WORDS.items()
     ),
+    ("shared_gradient", "A sum hands its own gradient array on to its arguments, and += changes "
+     "that array in place: then the gradients of other nodes change, too. Keep a copy, or write "
+     "grad = grad + g, which makes a new array.", 6, "add_to"),
     ("first_place", "Your sweep finds a parent's partial by its first place in the list; where the "
      "same node stands there twice, as in x - x, the second partial is never used. Go through the "
      "places, not through the nodes.", 3, "reverse"),
@@ -158,6 +161,9 @@ MISTAKES = _mistakes(
     # what is no engine yet
     ("missing_operations", "Your engine lacks operations without which too little of it can be "
      "asked.", 0, "mul"),
+    ("missing_sweep", "Nothing was found that carries derivatives through a graph, so only the "
+     "rules of your operations can be graded, by a sweep of ours. Write one next: the chain rule, "
+     "along an order.", 0, "forward"),
     ("differences", "Your function is only ever called with plain numbers, so your derivatives are "
      "differences of values: right to some digits, not to rounding. The chain rule is exact; for "
      "it the function must be called with nodes, which record what is done to them.", 0, "forward"),

@@ -11,28 +11,24 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from simpleautodiff.learn.grading.known_faults import (
+    APART,
     ASSIGNED,
     ASSIGNED_TERMS,
+    COMPOSITIONS,
+    IN_TURN,
+    INVERTED,
+    ON_ARRIVAL,
     RULES,
     SINGLE_FUNCTIONS,
     UNCHAINED,
     VALUE,
     WRONG_RULES,
+    ZEROS,
 )
 from simpleautodiff.learn.grading.model_nodes import AlikeNode, EqualNode, ModelNode, are_alike
 from simpleautodiff.learn.graphs import Argument, Graph
 
-STYLES = ("search", "tape", "tape to the end", "dual", "stack", "set", "paths")
-# Ways to write an engine that are no faults. Differences, quotients and negations are composed of
-# others: a + b * -1, a * b**-1, a * -1; or differences and quotients inverted: a + -b, a * (1 / b).
-COMPOSITIONS = COMPOSED, INVERTED = "composed", "inverted"
-# "constants apart": operations with constants have code of their own. "in turn": each sweep treats
-# all inputs but one as constants. "on arrival": a node keeps the adjoint of its last visit.
-APART, IN_TURN, ON_ARRIVAL = "constants apart", "in turn", "on arrival"
-WAYS: tuple[tuple[str, ...], ...] = (
-    *((), (COMPOSED,), (APART,), (INVERTED,), (IN_TURN,), (ON_ARRIVAL,)),
-    *((COMPOSED, APART), (INVERTED, APART)),
-)
+HANDED_ON = {("add", 0), ("add", 1), ("iadd", 0), ("iadd", 1), ("sub", 0)}  # with the partial 1
 
 
 class Model:
@@ -148,7 +144,7 @@ class Model:
         """List the nodes reachable from a start in the order of a sweep; a fault may change it."""
         seen: set[ModelNode] = set()
         listed: list[ModelNode] = []
-        if self.style in ("tape", "tape to the end", "dual"):
+        if self.style.startswith("tape") or self.style == "dual":
             end = self.place(start) + 1 if self.style == "tape" else len(self.made)
             return self.made[:end] if self.has("unreversed") else self.made[:end][::-1]
         if self.has("breadth_first"):
@@ -226,12 +222,14 @@ class Model:
             return bar
         if self.has("dead_children"):
             return self.when_children_are_done(start, bar)
+        if self.has("shared_gradient"):
+            return self.share_adjoints(self.order(start, lambda node: node.parents), bar)
         arrived: dict[ModelNode, float] = {}  # the adjoint of each node at its last visit
         in_turn: dict[ModelNode, float] = {}  # the sum over all visits of a node
         for node in self.order(start, lambda node: node.parents):
             arrived[node] = bar.get(node, 0.0)
             in_turn[node] = in_turn.get(node, 0.0) + arrived[node]
-            if not self.style.startswith("tape") or node in bar:
+            if not self.style.startswith("tape") or self.style in ZEROS or node in bar:
                 self.pass_back(node, bar)
         if self.has(ON_ARRIVAL) and self.style == "search":
             return arrived
@@ -293,6 +291,21 @@ class Model:
                 if waiting[parent] == 0:
                     ready.append(parent)
         return bar
+
+    def share_adjoints(
+        self, order: Iterable[ModelNode], bar: dict[ModelNode, float]
+    ) -> dict[ModelNode, float]:
+        """Add in place, where a sum has handed its own array on: both nodes have the same."""
+        arrays = {node: [adjoint] for node, adjoint in bar.items()}
+        for node in order:
+            for place, (parent, partial) in enumerate(self.edges(node) if node in arrays else ()):
+                handed_on = (node.operation, place) in HANDED_ON
+                term = arrays[node] if handed_on else [partial * arrays[node][0]]
+                if parent in arrays:
+                    arrays[parent][0] += term[0]
+                else:
+                    arrays[parent] = term
+        return {node: array[0] for node, array in arrays.items()}
 
     def forward(self, root: ModelNode) -> dict[ModelNode, float]:
         """Carry tangents on from a node."""
@@ -368,6 +381,7 @@ def predict(
     try:
         for action, *rest in script:
             if action == "build":
+                model.made = [*held.values()] if style == ZEROS[1] else model.made
                 nodes = model.build(graph, held)
             elif action == "reverse" and IN_TURN in faults:
                 sweeps.append({})

@@ -22,6 +22,7 @@ from simpleautodiff.learn.grading.learner_engine import (
     classes,
     construct,
     constructs,
+    find_value_name,
     first,
     held_derivatives,
     is_number,
@@ -29,7 +30,7 @@ from simpleautodiff.learn.grading.learner_engine import (
     required,
     to_float,
 )
-from simpleautodiff.learn.grading.sweep_results import UnreadableResult
+from simpleautodiff.learn.grading.sweep_results import UnreadableResult, is_listed
 
 
 class ValueEngine(LearnerEngine):
@@ -44,8 +45,9 @@ class ValueEngine(LearnerEngine):
         wanted = (names["backward"],) if "backward" in names else BACKWARD_NAMES
         self.cls = choose_class(namespace, names.get("node"), lambda node: first(wanted, node))
         node = self.make(0.75)
+        self.value_name = self.value_name or find_value_name(node, 0.75)
         self.backward = next(n for n in wanted if callable(getattr(node, n, None)))
-        self.unseeded = held_derivatives(node)
+        self.unseeded = held_derivatives(node, self.derivative_name)
         self.array_shape = (1,) if self.sweeps_arrays() else ()
         if first(wanted, self.functions) is not None and not self.reaches_inputs():
             raise NoEngine  # the method is the rule of one operation; a function does the sweep
@@ -84,20 +86,26 @@ class ValueEngine(LearnerEngine):
     def sweep(self, mode: str, node: Any) -> Any:
         """Sweep from a node."""
         method = getattr(node, self.backward)
+        if self.backward not in BACKWARD_NAMES:  # which may want the inputs: y.slope(x)
+            return call_sweep(getattr(type(node), self.backward), node, self.inputs)
         return method(1.0) if required(method) == 1 else method()
 
     def read(self, result: Any, node: Any) -> Any:
-        """Return a derivative; 0 if the sweep left the initial None, as in PyTorch."""
+        """Return a derivative; 0 if the sweep left the initial None, as in PyTorch.
+
+        There may be no such attribute before a sweep makes one.
+        """
         found = super().read(result, node)
-        begins = self.unseeded.get(self.derivative_name, 0.0)
+        begins = self.unseeded.get(self.derivative_name)
         return 0.0 if found is None and begins is None else found
 
     def reset(self, nodes: list[Any]) -> None:
         """Reset the gradients to their initial values, for the next sweep."""
         name = self.derivative_name
-        for node in nodes if name else []:
+        computed = getattr(getattr(self.cls, name, None), "fset", self) is None  # when it is read
+        for node in nodes if name and not computed else []:
             if getattr(node, name, None) is not None:
-                setattr(node, name, copy.deepcopy(self.unseeded.get(name, 0.0)))
+                setattr(node, name, copy.deepcopy(self.unseeded.get(name)))
 
 
 class PullEngine(LearnerEngine):
@@ -111,7 +119,7 @@ class PullEngine(LearnerEngine):
         for self.cls in classes(namespace, names.get("node")):
             node = construct(self.cls, 0.75) if constructs(self.cls, 0.75) else None
             method = first((names["grad"],) if "grad" in names else GRADIENT_NAMES, node)
-            held = held_derivatives(node)
+            held = held_derivatives(node, self.derivative_name)
             if inspect.ismethod(method) and required(method) == 0 and held:
                 self.method, self.asked = method.__name__, list[Any]()
                 self.seed, self.unseeded = next(iter(held.items()))
@@ -230,6 +238,6 @@ def call_sweep(
 
 def by_input(result: Any, inputs: Sequence[Any]) -> Any:
     """Return a list of derivatives, one for each input, as a mapping."""
-    if isinstance(result, (list, tuple)) and len(result) == len(inputs):
+    if is_listed(result) and len(result) == len(inputs):
         return {id(node): found for node, found in zip(inputs, result, strict=True)}
     return result

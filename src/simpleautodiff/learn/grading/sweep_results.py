@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-POSITION_NAMES = ("index", "i", "idx", "id", "position", "pos", "_index", "_id", "_i")
+POSITION_NAMES = (
+    *("index", "i", "idx", "id", "position", "pos", "_index", "_id", "_i"),
+    *("k", "n", "number", "num", "slot", "ix", "uid", "_k", "_idx", "_pos"),
+)
 MISSING: Any = object()
 
 
@@ -26,9 +29,14 @@ def holds_derivatives(result: Any, node: Any) -> bool:
     """Tell whether derivatives can be looked up in a result: a mapping, or a list by index."""
     return (
         isinstance(result, Mapping)
-        or (isinstance(result, (list, tuple)) and isinstance(position(node), int))
+        or (is_listed(result) and isinstance(position(node), int))
         or callable(getattr(result, "wrt", None))
     )
+
+
+def is_listed(result: Any) -> bool:
+    """Tell whether numbers are listed one after the other: in a list, a tuple or a vector."""
+    return isinstance(result, (list, tuple)) or getattr(result, "ndim", 0) == 1
 
 
 def look_up(result: Any, node: Any) -> Any:
@@ -55,7 +63,7 @@ def look_up(result: Any, node: Any) -> Any:
 def describe(result: Any) -> str:
     """Describe what a sweep returned: its type, and the type of its items."""
     kind = type(result).__name__
-    if not isinstance(result, (Mapping, list, tuple)) or not result:
+    if not (isinstance(result, Mapping) or is_listed(result)) or not len(result):
         return f"{kind}, and its nodes have no attribute with a derivative"
     inner = type(next(iter(result))).__name__
     held = f"by {inner}" if isinstance(result, Mapping) else f"of {inner}"

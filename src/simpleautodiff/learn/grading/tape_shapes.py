@@ -143,6 +143,7 @@ class RecorderEngine(LearnerEngine):
         super().__init__(namespace, names)
         self.recorder: Any = None
         self.cls: type | None = None
+        self.count = 0  # of inputs, which may want a name
         recorders = [c for c in classes(namespace, names.get("tape")) if constructs(c)]
         for self.cls in [*recorders, None]:
             self.start()
@@ -167,13 +168,18 @@ class RecorderEngine(LearnerEngine):
     def makes_inputs(self, name: str) -> bool:
         """Tell whether a function of the recorder makes inputs from numbers."""
         try:
-            return first((name,), self.recorder)(0.75) is not None
+            return self.call_input(first((name,), self.recorder), 0.75) is not None
         except Exception:
             return False
 
     def make(self, value: Any) -> Any:
         """Make an input."""
-        return as_node(first((self.input,), self.recorder)(value))
+        return as_node(self.call_input(first((self.input,), self.recorder), value))
+
+    def call_input(self, function: Any, value: Any) -> Any:
+        """Make an input of a number, or of a name and a number."""
+        self.count += 1
+        return function(value) if required(function) < 2 else function(f"x{self.count}", value)
 
     def find_values(self) -> str:
         """Return the name of the list or dict of values, if nodes are keys of it."""
