@@ -13,6 +13,7 @@ from simpleautodiff.scipy import linalg
 import simpleautodiff as ad
 from simpleautodiff.compiled.array.linalg import matrix_rows as algebra
 from simpleautodiff.compiled.array.run_numpy import Replay
+from simpleautodiff.compiled.scalar.small_matrices import LARGEST
 from simpleautodiff.values.pytree import flatten
 
 pytest.importorskip("llvmlite")
@@ -77,7 +78,8 @@ def compiled(f, *args, native=True, **options):
     made(*args)
     if native:
         assert "NumPy:" not in made.explain()
-        assert "LAPACK:" in made.explain()
+        is_small = max(np.shape(args[0])[-2:]) <= LARGEST
+        assert ("on single numbers" if is_small else "LAPACK:") in made.explain()
     return made
 
 
@@ -366,7 +368,7 @@ def test_determinants_of_matrices_that_are_hardly_regular(n, kind):
             size = max(float(np.max(np.abs(expected[1]))), 1e-30)
             np.testing.assert_allclose(value, expected[0], rtol=close, atol=close * size)
             np.testing.assert_allclose(gradient / size, expected[1] / size, rtol=0, atol=close)
-    assert "regular" in compiled.explain() or n == 1
+    assert "regular" in compiled.explain() or n <= LARGEST
 
 
 def test_determinants_of_stacks_some_of_which_are_singular():
@@ -404,7 +406,7 @@ def test_determinants_of_many_small_matrices(n):
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-@pytest.mark.parametrize("n", [3, 8, 40])
+@pytest.mark.parametrize("n", [8, 40])
 def test_numpy_is_asked_where_a_matrix_may_be_singular(n, kind):
     """Machine code decides only where 1/cond > 128 n² eps, rounded up to a power of two."""
     made = compiled(ad.value_and_grad(np.linalg.det), np.eye(n, dtype=kind))

@@ -50,7 +50,7 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
         return batched
     real = recorded if options.precise else split_complex(recorded)
     few = len(real.lines) <= LINES_OF_A_STEP * ROLLING.flat
-    kernel = unroll_if_small(real, options.precise) if few else None
+    kernel = unroll_if_small(real, options.precise, may_refuse=True) if few else None
     is_flat = kernel is not None and len(kernel.program) <= ROLLING.flat
     if kernel is not None and is_flat and not _is_better_in_loops(real, kernel, options):
         return TieredScalarProgram(kernel, options.tier)
@@ -60,7 +60,7 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
         if program is not None:
             return program
     if not few:
-        kernel = unroll_if_small(real, options.precise)
+        kernel = unroll_if_small(real, options.precise, may_refuse=True)
     if kernel is not None and not _is_better_in_loops(real, kernel, options):
         return TieredScalarProgram(kernel, options.tier)
     if rolled is None or len(recorded.lines) <= ROLLING.whole:
@@ -77,9 +77,12 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
 def _is_better_in_loops(recorded: RecordedProgram, kernel: Kernel, options: Any) -> bool:
     """Tell whether loops with vectors are faster than all the steps of an unrolled program.
 
-    They are if each line stands for many steps, and if loops can compute all of them.
+    They are if each line stands for many steps, and if loops can compute all of them; but a call of
+    LAPACK takes longer than all steps of a small system.
     """
     steps, lines = len(kernel.program), len(recorded.lines) - recorded.inputs
+    if kernel.program.required:
+        return False
     if options.tier not in (None, "optimised") or not TARGET.is_available():
         return False
     if steps < WRITTEN_OUT or steps < STEPS_OF_A_LINE * lines:

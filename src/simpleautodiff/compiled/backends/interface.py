@@ -21,7 +21,7 @@ from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.scalar.kernel import Kernel
 
 ENTRY = "entry"  # the name of the function that Python calls directly
-NO_MEMORY, BAD_INDEX, LAPACK_FAILED = -1, -2, -3  # status of code that could not finish
+NO_MEMORY, BAD_INDEX = -1, -2  # status of code that could not finish
 
 
 @dataclass(frozen=True, slots=True)

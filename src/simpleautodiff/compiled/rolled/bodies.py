@@ -155,9 +155,10 @@ def make_move_body(adds: bool, shape: Shape, to: Shape, by: Shape, dtype: Any) -
 def make_body(program: RecordedProgram, precise: bool) -> ScalarBody | ArrayBody:
     """Return a body in the form to compile: unrolled if it is small, otherwise in loops."""
     elements = sum([math.prod(line.shape) for line in program.lines])
+    few = elements <= max(ROLLING.scalar, ROLLING.each * len(program.lines))
     program = program if precise else split_complex(program)
-    kernel = unroll_if_small(program, precise) if elements <= ROLLING.scalar else None
-    if kernel is not None:
+    kernel = unroll_if_small(program, precise, may_refuse=True) if few else None
+    if kernel is not None and len(kernel.program) <= ROLLING.flat:
         return ScalarBody(kernel)
     plan = LoopSchedule(clean(program, precise), exact=precise)
     tasks = prune(build_tasks(plan, precise), plan)

@@ -20,7 +20,8 @@ class RollingLimits:
     most: int = 400  # lines of a stretch without repeats, at most
     registers: int = 1600  # steps of a loop whose numbers stay in registers, at most
     kept: int = 128  # bytes of a result of such a loop that is kept in registers, at most
-    scalar: int = 500  # elements of all results of an unrolled body, at most
+    scalar: int = 500  # elements of all results up to which a body is unrolled
+    each: int = 12  # and elements per line up to which a longer one is
 
 
 ROLLING = RollingLimits()

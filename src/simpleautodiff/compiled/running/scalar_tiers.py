@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from simpleautodiff.compiled.backends.interface import CompiledScalar
 from simpleautodiff.compiled.backends.targets import (
     FALLBACK,
@@ -25,6 +27,7 @@ from simpleautodiff.compiled.running.runnable import (
     describe_failure,
 )
 from simpleautodiff.compiled.scalar.kernel import Kernel, as_leaves, empty_leaves
+from simpleautodiff.compiled.scalar.scalar_program import REFUSED
 
 CALLS_TO_COMPILE, CALLS_TO_OPTIMISE = 8, 64
 FEW_STEPS = 100  # programs that are optimised in less time than the interpreter is compiled in
@@ -56,9 +59,12 @@ class TieredScalarProgram(EnteredProgram):
         if self.fixed is None and self.calls >= CALLS_TO_COMPILE:
             self._promote()
         if self._compiled is None:
-            return self._on_tape()(*inputs)  # type: ignore[no-any-return]
-        outputs = empty_leaves(self.kernel.outputs)
-        status = self._compiled(as_leaves(inputs, self.kernel.inputs), outputs)
+            status, outputs = self._on_tape()(*inputs)
+        else:
+            outputs = empty_leaves(self.kernel.outputs)
+            status = self._compiled(as_leaves(inputs, self.kernel.inputs), outputs)
+        if status == REFUSED:
+            raise np.linalg.LinAlgError("there is no result for this matrix")
         return status, list(outputs)
 
     def prepare(self) -> None:

@@ -42,7 +42,7 @@ class Kernel(NamedTuple):
             program.dtypes,
             program.outputs,
         )
-        return repr((parts, program.guards))
+        return repr((parts, program.checks))
 
 
 class BatchedKernel:

@@ -27,6 +27,8 @@ from simpleautodiff.compiled.scalar.operations import (
 )
 from simpleautodiff.compiled.scalar.simpler_steps import SIMPLER
 
+REFUSED = -3  # the status of code that returns nothing because NumPy may raise an error
+
 Step = tuple[Any, ...]
 FOLDED = frozenset(OPERATIONS) - {"select"}
 
@@ -59,6 +61,7 @@ class ScalarProgram:
         self.inputs: list[int] = []
         self.outputs: list[int] = []
         self.guards: list[tuple[int, bool]] = []  # bools, and their required values
+        self.required: list[int] = []  # bools: if one is false, NumPy decides what happens
         self.folded = 0  # steps that were not made because their result was known
         self._indices: dict[Step, int] = {}
         self._zeros: dict[str, int] = {}
@@ -164,12 +167,23 @@ class ScalarProgram:
             {FLOAT64: "to_float64", FLOAT32: "to_float32", INT64: "to_int64"}[dtype], x
         )
 
+    def require(self, condition: int) -> None:
+        """Let the program have no results where a condition does not hold: NumPy decides there."""
+        if condition not in self.required:
+            self.required.append(condition)
+
+    @property
+    def checks(self) -> list[tuple[int, int, bool]]:
+        """All conditions, in order: the status where one does not hold, a bool, what it must be."""
+        guards = [(1 + k, place, known) for k, (place, known) in enumerate(self.guards)]
+        return guards + [(REFUSED, place, True) for place in self.required]
+
     # The whole. -----------------------------------------------------------------------------------
 
     def live(self) -> list[int]:
         """Return the indices of the steps that outputs and guards need, in order."""
         needed = bytearray(len(self.steps))
-        for index in (*self.outputs, *(index for index, _ in self.guards), *self.inputs):
+        for index in (*self.outputs, *(place for _, place, _ in self.checks), *self.inputs):
             needed[index] = 1
         for index in range(len(self.steps) - 1, -1, -1):
             step = self.steps[index]
@@ -195,12 +209,14 @@ class ScalarProgram:
         new.inputs = [new_index[index] for index in self.inputs]
         new.outputs = [new_index[index] for index in self.outputs]
         new.guards = [(new_index[index], expected) for index, expected in self.guards]
+        new.required = [new_index[index] for index in self.required]
         return new
 
     def __str__(self) -> str:
         """Write the steps, one a line."""
         lines = [f"v{i} = {self._format_step(i)}" for i in range(len(self.steps))]
         lines += [f"guard v{index} is {expected}" for index, expected in self.guards]
+        lines += [f"require v{index}" for index in self.required]
         lines.append(f"return {' '.join(f'v{index}' for index in self.outputs)}")
         return "\n".join(lines)
 

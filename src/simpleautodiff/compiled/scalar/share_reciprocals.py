@@ -44,4 +44,5 @@ def rewrite_divisions(program: ScalarProgram, shared: Iterable[int]) -> ScalarPr
     new.inputs = [of[place] for place in program.inputs]
     new.outputs = [of[place] for place in program.outputs]
     new.guards = [(of[place], expected) for place, expected in program.guards]
+    new.required = [of[place] for place in program.required]
     return new.prune()

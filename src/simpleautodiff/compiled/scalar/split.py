@@ -10,9 +10,9 @@ from simpleautodiff.compiled.scalar.kernel import Kernel
 class Part(NamedTuple):
     """Some consecutive steps of a program.
 
-    After the steps, the numbers that later parts need are stored in numbered slots; then guards are
-    checked, each a number, a step and its required value; and results are stored, each a number and
-    a step.
+    After the steps, the numbers that later parts need are stored in numbered slots; then conditions
+    are checked, each a status, a step and its required value; and results are stored, each a number
+    and a step.
     """
 
     places: list[int]
@@ -58,11 +58,11 @@ def split_program(kernel: Kernel, length: int) -> SplitProgram:
 
 
 def _put_ends(kernel: Kernel, parts: list[Part], home: dict[int, int]) -> None:
-    """Assign guards and results to parts; guards are checked in their order."""
+    """Assign conditions and results to parts; conditions are checked in their order."""
     latest = 0
-    for number, (place, expected) in enumerate(kernel.program.guards):
+    for status, place, expected in kernel.program.checks:
         latest = max(latest, home.get(place, 0))
-        parts[latest].checks.append((number, place, expected))
+        parts[latest].checks.append((status, place, expected))
     for number, place in enumerate(kernel.program.outputs):
         parts[home.get(place, 0)].stores.append((number, place))
 

@@ -28,6 +28,7 @@ from simpleautodiff.compiled.scalar.lower_rows import (
 )
 from simpleautodiff.compiled.scalar.operations import (
     BOOL,
+    FLOAT32,
     FLOAT64,
     INT64,
     OPERATIONS,
@@ -36,6 +37,7 @@ from simpleautodiff.compiled.scalar.operations import (
 )
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.share_reciprocals import share_reciprocals
+from simpleautodiff.compiled.scalar.small_matrices import LARGEST, SmallMatrices
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import TraceError
 from simpleautodiff.rules.array.indexing import is_basic
@@ -80,10 +82,13 @@ class Cell:
         return self.flat.const(other, dtype)
 
 
-def unroll(recorded: RecordedProgram, precise: bool = False) -> Kernel:
-    """Return a recorded program as a scalar program; refuse one that cannot be unrolled."""
+def unroll(recorded: RecordedProgram, precise: bool = False, may_refuse: bool = False) -> Kernel:
+    """Return a recorded program as a scalar program; refuse one that cannot be unrolled.
+
+    If it `may_refuse` numbers as NumPy does, it can contain systems with small matrices.
+    """
     _check_size(recorded)
-    return _Unrolling(recorded, precise).kernel()
+    return _Unrolling(recorded, precise, may_refuse and not precise).kernel()
 
 
 def _check_size(recorded: RecordedProgram) -> None:
@@ -97,18 +102,21 @@ def _check_size(recorded: RecordedProgram) -> None:
             raise NotUnrolledError(f"an array of shape {line.shape} is too large to be unrolled")
 
 
-def unroll_if_small(recorded: RecordedProgram, precise: bool) -> Kernel | None:
+def unroll_if_small(
+    recorded: RecordedProgram, precise: bool, may_refuse: bool = False
+) -> Kernel | None:
     """Return a recorded program as a scalar program; None if it has to stay on arrays."""
     try:
-        return unroll(recorded, precise)
+        return unroll(recorded, precise, may_refuse)
     except NotUnrolledError:
         return None
 
 
 class _Unrolling:
-    def __init__(self, recorded: RecordedProgram, precise: bool) -> None:
+    def __init__(self, recorded: RecordedProgram, precise: bool, has_matrices: bool) -> None:
         self.recorded = recorded
         self.flat = ScalarProgram(precise)
+        self.matrices = SmallMatrices(self.flat).rows if has_matrices else {}
         self.values: list[Any] = []  # for each line an index of a step, or an array of them
 
     def kernel(self) -> Kernel:
@@ -172,7 +180,23 @@ class _Unrolling:
             return self._extreme(line, dtype)
         if what.name == "astype":
             return _each(lambda x: self.flat.to(dtype, x), self._value(line.args[0], None))
+        if what.name in self.matrices:
+            return self._matrices(line, dtype)
         raise NotUnrolledError(f"{what.name} is no operation on single numbers")
+
+    def _matrices(self, line: Line, dtype: str) -> Any:
+        """Return the steps of a row of linear algebra, for each matrix of a stack."""
+        given = [self._value(arg, None if dtype == BOOL else dtype) for arg in line.args]
+        sizes = [n for matrix in given for n in matrix.shape[-2:]]
+        if not 0 < min(sizes) <= max(sizes) <= LARGEST:
+            raise NotUnrolledError(f"{line.name} of matrices that are not small")
+        if self.flat.dtypes[given[0].flat[0]] not in (FLOAT64, FLOAT32):
+            raise NotUnrolledError(f"{line.name} of matrices of other numbers")
+        stack = np.broadcast_shapes(*[x.shape[:-2] for x in given])
+        each = [np.broadcast_to(x, (*stack, *x.shape[-2:])) for x in given]
+        compute = self.matrices[line.what.name]
+        found = [compute(*[x[index] for x in each]) for index in np.ndindex(stack)]
+        return _simple(np.array(found, np.int64).reshape(line.shape))
 
     def _elementwise(self, line: Line) -> Any:
         what: Primitive = line.what

@@ -169,14 +169,13 @@ def _lower(x: Any) -> Any:
 
 
 def _cholesky_push(dot: Any, v: Any) -> Any:
-    inverse = inv(v)
-    return matmul(v, _lower(matmul(matmul(inverse, (dot + flip(dot)) / 2), flip(inverse))))
+    turned = solve(v, flip(solve(v, (dot + flip(dot)) / 2)))
+    return matmul(v, _lower(flip(turned)))
 
 
 def _cholesky_pull(bar: Any, v: Any) -> Any:
-    inverse = inv(v)
-    middle = _lower(matmul(swap(v), bar))
-    pulled = matmul(matmul(swap(inverse), middle), conj(inverse))
+    middle = solve(swap(v), _lower(matmul(swap(v), bar)))
+    pulled = swap(solve(flip(v), swap(middle)))
     return (pulled + flip(pulled)) / 2
 
 

@@ -164,8 +164,8 @@ def _part(file: CFile, kernel: Kernel, parts: SplitProgram, part: Part, at: str)
         member = "d" if flat.dtypes[place] in (FLOAT64, FLOAT32) else "l"
         lines.append(f"at->w[{parts.slots[place]}].{member} = v{place};")
     lines += [
-        f"if ({'!' * expected}{name(place)}) return {number + 1};"
-        for number, place, expected in part.checks
+        f"if ({'!' * expected}{name(place)}) return {status};"
+        for status, place, expected in part.checks
     ]
     lines += [f"{outputs[number]} = {name(place)};" for number, place in part.stores]
     return [*lines, "return 0;"]

@@ -230,11 +230,11 @@ def _fuse_products(steps: _Steps) -> _Steps:
 
 
 def _append_ends(steps: _Steps, kernel: Kernel) -> _Steps:
-    """Add the steps that check guards and store results."""
+    """Add the steps that check conditions and store results."""
     flat = kernel.program
-    guards = np.zeros((len(flat.guards), 4), np.int64)
-    guards[:, 0] = [place for place, _ in flat.guards]
-    guards[:, 1] = [2 * number + expected for number, (_, expected) in enumerate(flat.guards)]
+    guards = np.zeros((len(flat.checks), 4), np.int64)
+    guards[:, 0] = [place for _, place, _ in flat.checks]
+    guards[:, 1] = [2 * status + expected for status, _, expected in flat.checks]
     stores = np.zeros((len(flat.outputs), 4), np.int64)
     stores[:, 0] = flat.outputs
     stores[:, 1:3] = _leaf_and_index(kernel.outputs, len(kernel.inputs))

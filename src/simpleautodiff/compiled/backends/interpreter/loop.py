@@ -173,6 +173,5 @@ class _OpcodeBlock(Builder):
         truth = self.load("i64", self.cells[0])
         wanted = self.new(f"and i64 {self.words[1]}, 1")
         holds = self.new(f"icmp eq i64 {truth}, {wanted}")
-        number = self.new(f"lshr i64 {self.words[1]}, 1")
-        self.status = self.new(f"trunc i64 {self.new(f'add i64 {number}, 1')} to i32")
+        self.status = self.new(f"ashr i32 {self.new(f'trunc i64 {self.words[1]} to i32')}, 1")
         self.branch(holds, "loop", "failed")

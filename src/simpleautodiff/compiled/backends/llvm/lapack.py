@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 from simpleautodiff.compiled.array.build_loops import LapackCall
 from simpleautodiff.compiled.array.view_accesses import View, apart, layout, matrix_of
-from simpleautodiff.compiled.backends.interface import LAPACK_FAILED
 from simpleautodiff.compiled.backends.llvm.blas import BlasBuilder
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
+from simpleautodiff.compiled.scalar.scalar_program import REFUSED
 
 
 def write_factor(module: Module, piece: LapackCall) -> tuple[str, list[int]]:
@@ -85,7 +85,7 @@ class LapackBuilder(BlasBuilder):
             "done:",
             "  ret i32 0",
             "failed:",
-            f"  ret i32 {LAPACK_FAILED}",
+            f"  ret i32 {REFUSED}",
         ]
 
 

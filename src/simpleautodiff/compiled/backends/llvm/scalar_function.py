@@ -99,7 +99,7 @@ def body(
         The scalar program.
     name
         The name of the function. It takes a pointer for each leaf, inputs first, and returns 0,
-        or 1 + the number of the first guard that failed, or -1 if there was no work memory.
+        or the status of the first check that failed, or -1 if there was no work memory.
         Outputs may be written before all inputs were read: they must not overlap.
     own
         Whether to use vector code of our own for mathematical functions, not the C library: faster
@@ -192,14 +192,14 @@ class PartBuilder(Builder):
     def _check_guards(
         self, part: Part, names: dict[int, str], then: dict[int, list[str]]
     ) -> list[str]:
-        """Let guards be checked as soon as they, and all before them, are known.
+        """Let conditions be checked as soon as they, and all before them, are known.
 
         The checks are added to what follows steps; the blocks that return after a failure are
         returned.
         """
         order = {place: at for at, place in enumerate(part.places)}
         latest, failures = -1, []
-        for number, place, expected in part.checks:
+        for number, (status, place, expected) in enumerate(part.checks):
             latest = max(latest, order.get(place, -1))
             truth = f"%v{place}" if place in order else names[place]
             ways = (f"good{number}", f"bad{number}")[:: 1 if expected else -1]
@@ -208,7 +208,7 @@ class PartBuilder(Builder):
                 self.lines += check
             else:
                 then.setdefault(part.places[latest], []).extend(check)
-            failures += [f"bad{number}:", f"ret i32 {number + 1}"]
+            failures += [f"bad{number}:", f"ret i32 {status}"]
         return failures
 
     def write_all(self, name: str) -> None:

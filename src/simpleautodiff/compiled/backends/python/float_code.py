@@ -121,7 +121,7 @@ class PythonProgram:
         self._parts = split_program(kernel, PYTHON_PART_STEPS)
 
     def run(self, *inputs: Any) -> tuple[int, list[NDArray[Any]]]:
-        """Return 0, or 1 + the number of the first guard that failed, and one array per output."""
+        """Return 0, or the status of the first check that failed, and one array per output."""
         kernel = self._kernel
         given = [n for leaf in as_leaves(inputs, kernel.inputs) for n in leaf.tolist()]
         status, numbers = self.run_numbers(given)
@@ -179,8 +179,8 @@ def _source(flat: ScalarProgram, parts: SplitProgram, part: Part, quick: bool) -
     lines = [f"v{place} = {_line(flat, place, name, quick)}" for place in part.places]
     lines += [f"w[{parts.slots[place]}] = v{place}" for place in part.kept]
     lines += [
-        f"if {'not ' * expected}{name(place)}: return {number + 1}"
-        for number, place, expected in part.checks
+        f"if {'not ' * expected}{name(place)}: return {status}"
+        for status, place, expected in part.checks
     ]
     lines += [f"y[{number}] = {name(place)}" for number, place in part.stores]
     return "def part(x, w, y):\n " + "\n ".join([*lines, "return 0"])
