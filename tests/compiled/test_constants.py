@@ -17,6 +17,7 @@ import pytest
 import simpleautodiff as ad
 from simpleautodiff.compiled.array.run_numpy import Replay
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
+from simpleautodiff.compiled.running.array_program import ArrayProgram
 from simpleautodiff.program.python_code import write_literal
 
 PAYLOAD = struct.unpack("<d", struct.pack("<Q", 0x7FF8000000000007))[0]
@@ -207,3 +208,49 @@ def test_a_recorded_program_keeps_constants_of_its_own_in_native_order(kind):
     assert [array.dtype.isnative for array in kept] == [True]
     _, (found,) = Replay(program).run([np.full(3, 2.0)])
     np.testing.assert_array_equal(found, [0.0, 2.0, 4.0])
+
+
+def test_a_constant_that_changes_between_two_uses_is_two_constants():
+    def f(x):
+        a = np.arange(2000.0)
+        first = np.sum(a * x)
+        a[3] = 100.0
+        return first, np.sum(a * x)
+
+    x = np.ones(2000)
+    total = 1999 * 2000 / 2
+    for _ in range(3):
+        assert tuple(ad.jit(f, tier="optimised")(x)) == (total, total - 3 + 100)
+
+
+@pytest.mark.parametrize("at", [0, 1, 3, 1999, 4999])
+@pytest.mark.parametrize("numbers", [(0.0, -0.0), (1.0, math.nan), (math.nan, PAYLOAD)])
+def test_large_constants_share_memory_only_if_all_bits_agree(at, numbers):
+    first, second, third = (np.arange(5000.0) for _ in range(3))
+    first[at], second[at], third[at] = numbers[0], numbers[1], numbers[0]
+
+    def f(x):
+        return x * first, x * second, x * third
+
+    level = SymbolLevel()
+    with level:
+        x = level.input(np.ones(5000))
+        results = f(x)
+    program = ArrayProgram(level.finish([*results], 1))
+    assert len(program.plan.constants) == 2
+    found = program.run([np.ones(5000)])[1]
+    for own, other in zip(found, (first, second, third), strict=True):
+        np.testing.assert_array_equal(own, other)
+        np.testing.assert_array_equal(np.signbit(own), np.signbit(other))
+
+
+def test_the_same_constant_is_copied_once():
+    matrix = np.arange(3000.0).reshape(1000, 3)
+    level = SymbolLevel()
+    with level:
+        x = level.input(np.ones(3))
+        y = np.sum(matrix @ x) + np.sum((matrix * matrix) @ x)
+    recorded = level.finish([y], 1)
+    held = {id(arg) for line in recorded.lines for arg in line.args if isinstance(arg, np.ndarray)}
+    assert len(held) == 2  # the matrix and its square
+    assert not held & {id(matrix)}

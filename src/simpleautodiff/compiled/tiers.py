@@ -29,11 +29,17 @@ from simpleautodiff.compiled.running.rolled_tiers import TieredRolledProgram
 from simpleautodiff.compiled.running.runnable import RunnableProgram
 from simpleautodiff.compiled.running.scalar_tiers import TieredScalarProgram
 from simpleautodiff.compiled.scalar.kernel import Kernel
-from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
+from simpleautodiff.compiled.scalar.unroll_arrays import (
+    estimate_steps,
+    find_large,
+    has_systems,
+    unroll_if_small,
+)
 from simpleautodiff.errors import ArgumentError
 
 WRITTEN_OUT = 1000  # steps up to which a program is always unrolled
 STEPS_OF_A_LINE = 16  # steps per line from which on loops are better
+FEWER = 4  # times fewer steps than are estimated, perhaps
 LINES_OF_A_STEP = 4  # lines per step from which on unrolling is not tried
 
 
@@ -50,7 +56,8 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
         return batched
     real = recorded if options.precise else split_complex(recorded)
     few = len(real.lines) <= LINES_OF_A_STEP * ROLLING.flat
-    kernel = unroll_if_small(real, options.precise, may_refuse=True) if few else None
+    tried = few and not _is_surely_better_in_loops(real, options)
+    kernel = unroll_if_small(real, options.precise, may_refuse=True) if tried else None
     is_flat = kernel is not None and len(kernel.program) <= ROLLING.flat
     if kernel is not None and is_flat and not _is_better_in_loops(real, kernel, options):
         return TieredScalarProgram(kernel, options.tier)
@@ -80,9 +87,22 @@ def _is_better_in_loops(recorded: RecordedProgram, kernel: Kernel, options: Any)
     They are if each line stands for many steps, and if loops can compute all of them; but a call of
     LAPACK takes longer than all steps of a small system.
     """
-    steps, lines = len(kernel.program), len(recorded.lines) - recorded.inputs
     if kernel.program.required:
         return False
+    return _stands_for_many(recorded, len(kernel.program), options)
+
+
+def _is_surely_better_in_loops(recorded: RecordedProgram, options: Any) -> bool:
+    """Tell the same without unrolling, which takes long; many steps may turn out to be equal."""
+    if find_large(recorded) is not None:
+        return False  # it is not unrolled in any case
+    if has_systems(recorded):
+        return False  # they may be small
+    return _stands_for_many(recorded, estimate_steps(recorded) / FEWER, options)
+
+
+def _stands_for_many(recorded: RecordedProgram, steps: float, options: Any) -> bool:
+    lines = len(recorded.lines) - recorded.inputs
     if options.tier not in (None, "optimised") or not TARGET.is_available():
         return False
     if steps < WRITTEN_OUT or steps < STEPS_OF_A_LINE * lines:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import decimal
 import importlib
 import numbers
+import sys
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 from typing import Any
@@ -111,8 +112,8 @@ def as_argument(x: Any, operation: str, place: int, settings: Collection[int]) -
 
 def _check_array(array: Any, what: str) -> Any:
     """Return an array that can be differentiated; integers become floats."""
-    if isinstance(array, (np.ma.MaskedArray, np.matrix)):
-        masked = isinstance(array, np.ma.MaskedArray)
+    masked = "numpy.ma" in sys.modules and isinstance(array, np.ma.MaskedArray)
+    if masked or isinstance(array, np.matrix):
         instead = "np.where(x.mask, 0, x.data), or x.filled(0)" if masked else "np.asarray(x)"
         raise ValueKindError(
             f"{what} is a {type(array).__name__}; pass an ordinary array: {instead}{cite_line()}"

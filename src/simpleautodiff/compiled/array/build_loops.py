@@ -25,17 +25,33 @@ from simpleautodiff.compiled.array.view_accesses import Shape, View, squeeze
 from simpleautodiff.compiled.recording.trace_program import places
 from simpleautodiff.compiled.scalar.share_reciprocals import share_reciprocals
 
+MOST_MULTIPLICATIONS = 1 << 22  # of two matrices that are multiplied without BLAS
+
 
 @dataclass(eq=False)
-class BlasProduct:
-    """A product of vectors or matrices, for BLAS."""
+class MatrixProduct:
+    """A product of vectors or matrices, or a stack of them, by BLAS or in registers."""
 
     number: int
     dtype: str
     left: View
     right: View
     result: Shape
+    exact: bool = False  # every bit is to be NumPy's
     adds: bool = False  # to what stands in the result
+
+    @property
+    def is_in_registers(self) -> bool:
+        """Whether blocks of the result are summed up in registers, without BLAS.
+
+        BLAS copies both factors into an order of its own before it multiplies. That pays for large
+        matrices, which it also shares among threads.
+        """
+        if self.exact or min(len(self.left.shape), len(self.right.shape)) < 2:
+            return False
+        (rows, inner), columns = self.left.shape[-2:], self.right.shape[-1]
+        is_row_by_row = columns > 1 and self.right.strides[-1] == 1
+        return is_row_by_row and rows * inner * columns <= MOST_MULTIPLICATIONS
 
 
 @dataclass(eq=False)
@@ -76,7 +92,7 @@ class BoundsCheck:
 class StripTask(NamedTuple):
     """A loop or a product on some rows, and how many bytes each buffer goes on with a strip."""
 
-    task: Loop | BlasProduct
+    task: Loop | MatrixProduct
     advances: dict[Any, int]
 
 
@@ -91,7 +107,7 @@ class Strips:
     shared: bool = False  # whether threads share them: none needs another
 
 
-Task = Loop | BlasProduct | LapackCall | NumpyCall | GuardCheck | BoundsCheck | Strips
+Task = Loop | MatrixProduct | LapackCall | NumpyCall | GuardCheck | BoundsCheck | Strips
 
 
 def build_tasks(plan: LoopSchedule, precise: bool) -> list[Task]:
@@ -137,7 +153,8 @@ def _by_itself(plan: LoopSchedule, number: int) -> Iterator[Task]:
         yield NumpyCall(number)
     elif how == MATMUL:
         left, right = (plan.view(arg) for arg in line.args)
-        yield BlasProduct(number, plan.dtype_of(number) or "", left, right, line.shape)
+        dtype = plan.dtype_of(number) or ""
+        yield MatrixProduct(number, dtype, left, right, line.shape, plan.exact)
     elif how == LAPACK:
         if line.what.is_in_place:
             to = line.what.place_of_copy(number)
@@ -163,7 +180,7 @@ def prune(work: list[Task], plan: LoopSchedule) -> list[Task]:
             if not piece.stores and not piece.folds:
                 continue
             _simplify(piece)
-        elif isinstance(piece, BlasProduct) and piece.number not in read:
+        elif isinstance(piece, MatrixProduct) and piece.number not in read:
             continue
         read |= set(read_by(plan, piece))
         kept.append(piece)
@@ -184,7 +201,7 @@ def read_by(plan: LoopSchedule, piece: Task) -> Iterator[int]:
     if isinstance(piece, Loop):
         yield from [part.slot for access in piece.accesses() for part in access.parts()
                     if access in piece.loads or part is not access]  # fmt: skip
-    elif isinstance(piece, BlasProduct):
+    elif isinstance(piece, MatrixProduct):
         yield from (piece.left.root, piece.right.root)
     elif isinstance(piece, LapackCall):
         yield from (piece.number, *[view.root for view in piece.reads])

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from simpleautodiff.compiled.array.classify import (
     VIEW,
 )
 from simpleautodiff.compiled.array.delay import delay
+from simpleautodiff.compiled.array.factors import lay_factors
 from simpleautodiff.compiled.array.gather import (
     Distances,
     choice,
@@ -44,15 +44,13 @@ from simpleautodiff.compiled.array.restate import restate
 from simpleautodiff.compiled.array.view_accesses import (
     Shape,
     View,
-    apart,
     apply_view,
-    layout,
-    matrix_of,
     same_steps,
     squeeze,
     steps,
     whole,
 )
+from simpleautodiff.compiled.recording.constant_copies import have_same_bytes
 from simpleautodiff.compiled.recording.trace_program import (
     Guard,
     Line,
@@ -65,6 +63,8 @@ from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter
 from simpleautodiff.compiled.scalar.operations import fits_int64
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.row import TABLE
+
+SAMPLE = 1 << 10  # elements by which constants are found, before all of them are compared
 
 
 class LoopSchedule:
@@ -107,7 +107,7 @@ class LoopSchedule:
         self.stage: list[int] = []
         self.constants: list[Any] = []
         self._of_constant: dict[int, int] = {}
-        self._of_content: dict[Any, int] = {}
+        self._alike: dict[Any, list[int]] = {}  # constants, by some of their elements
         self._new: dict[int, Ref] = {}
         self.bounds: list[tuple[Ref, Ref, int]] = []  # smallest and largest index, and size
         self._fusable = read_by_element(program)
@@ -158,7 +158,7 @@ class LoopSchedule:
             view = self._view_of(line)
         how = VIEW if view else self._how(line)
         if how == MATMUL:
-            line = line._replace(args=tuple([self.multipliable(arg) for arg in line.args]))
+            line = line._replace(args=lay_factors(self, *line.args))
         elif how in (GATHER, SCATTER):
             line = self._with_distances(line, how)
         number = self._enter(line, how, view)
@@ -263,11 +263,14 @@ class LoopSchedule:
         """Return the root of a constant array."""
         if id(array) not in self._of_constant:
             whole = np.ascontiguousarray(array)
-            content = whole.dtype.str, whole.shape, blake2b(whole.tobytes()).digest()
-            if content not in self._of_content:  # a constant is recorded wherever it is used
+            some = whole.reshape(-1)[:: 1 + whole.size // SAMPLE].tobytes()
+            alike = self._alike.setdefault((whole.dtype.str, whole.shape, some), [])
+            same = [root for root in alike if have_same_bytes(self.constants[-1 - root], whole)]
+            if not same:  # a constant is recorded wherever it is used
                 self.constants.append(whole)
-                self._of_content[content] = -len(self.constants)
-            self._of_constant[id(array)] = self._of_content[content]
+                same = [-len(self.constants)]
+                alike += same
+            self._of_constant[id(array)] = same[0]
             self._kept.append(array)
         return self._of_constant[id(array)]
 
@@ -382,13 +385,3 @@ class LoopSchedule:
         low, high = (self.append(Line(TABLE[k], args, {}, (), dtype)) for k in ("min", "max"))
         self.bounds.append((low, high, size))
         return low, high
-
-    def multipliable(self, arg: Any) -> Any:
-        """Return a factor in a form that BLAS takes: a copy if necessary."""
-        if type(arg) is not Ref:
-            return arg
-        view = self.views[arg]
-        if self.alone or (len(view.shape) < 3 and layout(view)):
-            return arg
-        fits = len(view.shape) > 2 and layout(matrix_of(view)) and apart(view) is not None
-        return arg if fits else self.copy(arg)

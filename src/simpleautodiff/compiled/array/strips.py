@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simpleautodiff.compiled.array.build_loops import (
-    BlasProduct,
+    MatrixProduct,
     Strips,
     StripTask,
     Task,
@@ -51,7 +51,7 @@ def _gather(run: _Run, work: list[Task]) -> tuple[list[Task], list[Task]]:
     needed: set[int] = set()  # read by tasks that come after the run
     made: set[int] = set()
     for k, task in enumerate(work):
-        if not isinstance(task, Loop | BlasProduct):
+        if not isinstance(task, Loop | MatrixProduct):
             return before, [*after, *work[k:]]
         reads, writes = {*read_by(run.plan, task)}, {*written_by(task)}
         is_free = not (reads | writes) & made and not writes & needed
@@ -78,7 +78,7 @@ def _begin(task: Task, plan: LoopSchedule) -> _Run | None:
 def _row_counts(task: Task) -> Iterator[int]:
     if isinstance(task, Loop) and task.shape:
         yield task.shape[0]
-    elif isinstance(task, BlasProduct):
+    elif isinstance(task, MatrixProduct):
         yield from {task.left.shape[0], task.right.shape[0]}
 
 
@@ -96,7 +96,9 @@ class _Run:
 
     def take(self, task: Task) -> bool:
         """Add a task to the run, if it can take part."""
-        if not isinstance(task, Loop | BlasProduct) or not self.written >= self._find_shared(task):
+        if not isinstance(task, Loop | MatrixProduct) or not self.written >= self._find_shared(
+            task
+        ):
             return False
         if isinstance(task, Loop):
             taken = self._loop(task)
@@ -143,7 +145,7 @@ class _Run:
     def _has_rows(self, loop: Loop, access: Access) -> bool:
         return self._is_row_by_row(access.slot, loop.shape, access.offset, access.strides)
 
-    def _by_rows(self, product: BlasProduct) -> StripTask | None:
+    def _by_rows(self, product: MatrixProduct) -> StripTask | None:
         """Handle rows times a matrix or a vector, which are rows of the result."""
         left, right, rows = product.left, product.right, self.rows
         if len(left.shape) != 2 or left.shape[0] != rows or len(right.shape) > 2:
@@ -156,7 +158,7 @@ class _Run:
         size = _BYTES[product.dtype]
         return StripTask(product, {left.root: left.strides[0] * size, product.number: step * size})
 
-    def _sum_of_rows(self, product: BlasProduct) -> StripTask | None:
+    def _sum_of_rows(self, product: MatrixProduct) -> StripTask | None:
         """Handle the product of a transposed matrix and a matrix: a sum over their rows."""
         left, right = product.left, product.right
         if len(right.shape) != 2 or len(left.shape) > 2:
@@ -226,7 +228,7 @@ class _Run:
         return [*self.before, Strips(rows, whole, parts[0], parts[1] if rest else [])]
 
 
-def _zeros(plan: LoopSchedule, product: BlasProduct) -> Loop:
+def _zeros(plan: LoopSchedule, product: MatrixProduct) -> Loop:
     """Return the loop that fills the result of a product with zeros."""
     program = ScalarProgram()
     place = program.const(0.0, product.dtype)

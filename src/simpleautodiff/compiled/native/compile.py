@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import sys
 import warnings
 import weakref
@@ -96,7 +97,8 @@ class Code:
 
     def _make(self, key: str | None) -> None:
         start = perf_counter()
-        place = key and disk.digest(key, *_identity(), self._level, *self._names)
+        is_kept = key is not None and disk.folder() is not None
+        place = disk.digest(key, *_identity(), self._level, *self._names) if is_kept else None
         kept = disk.load(place) if place else None
         self.from_cache = kept is not None
         content = kept if kept is not None else _compile_object(self.ir, self._level)
@@ -167,8 +169,13 @@ def host() -> tuple[str, str]:
 @cache
 def _emitter() -> tuple[object, ...]:
     """Return a key for the version of the code that writes and compiles."""
-    files = sorted(Path(__file__).parents[1].rglob("*.py"))
-    return tuple([(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files])
+    found = []
+    for folder, _, names in os.walk(Path(__file__).parents[1]):
+        for name in names:
+            if name.endswith(".py"):
+                status = os.stat(os.path.join(folder, name))
+                found.append((name, status.st_size, status.st_mtime_ns))
+    return tuple(sorted(found))
 
 
 @cache

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.batch.opaque import OpaqueLevel
+from simpleautodiff.compiled.recording.constant_copies import ConstantCopies
 from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbols import (
     FLOAT64_DTYPE,
@@ -84,6 +85,7 @@ class SymbolLevel(OpaqueLevel):
             int, tuple[Symbol, Symbol]
         ] = {}  # symbols of an outer function, with their symbols here
         self.catches = ""  # the line of an error that the code may catch, if any
+        self._copies = ConstantCopies()
         self._pinned: set[Ref] = set()  # masks that must be the same at every call
         self._asked: dict[int, bool] = {}
         self._caller = find_user_frame()
@@ -285,7 +287,7 @@ class SymbolLevel(OpaqueLevel):
         if issubclass(kind, Traced):
             raise not_recorded("a node of another derivative")
         if kind is np.ndarray:
-            return native(arg) if not arg.dtype.isnative else arg.copy()
+            return native(arg) if not arg.dtype.isnative else self._copies.take(arg)
         if kind is tuple or kind is list:
             return kind([self._as_argument(part) for part in arg])
         if kind is slice:
@@ -319,6 +321,7 @@ class SymbolLevel(OpaqueLevel):
         outputs = [self._as_argument(x) if isinstance(x, Symbol) else x for x in results]
         recorded = RecordedProgram(self.lines, inputs, self.guards, outputs)
         self.lines, self.guards, self._caller = [], [], None
+        self._copies = ConstantCopies()
         return _with_inputs_first(recorded, len(self.captured)) if self.captured else recorded
 
 

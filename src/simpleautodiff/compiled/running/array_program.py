@@ -7,10 +7,10 @@ from typing import Any
 
 from simpleautodiff.compiled.array.buffers import BufferLayout
 from simpleautodiff.compiled.array.build_loops import (
-    BlasProduct,
     BoundsCheck,
     GuardCheck,
     LapackCall,
+    MatrixProduct,
     Strips,
     Task,
     build_tasks,
@@ -136,8 +136,9 @@ class ArrayProgram:
 def _describe(plan: LoopSchedule, piece: Task) -> str:
     if isinstance(piece, Loop):
         return f"loop: {piece.says}, {len(piece.loads)} read, {len(piece.stores)} written"
-    if isinstance(piece, BlasProduct):
-        return f"BLAS: matmul {piece.left.shape} {piece.right.shape}"
+    if isinstance(piece, MatrixProduct):
+        where = "in registers" if piece.is_in_registers else "BLAS"
+        return f"{where}: matmul {piece.left.shape} {piece.right.shape}"
     if isinstance(piece, LapackCall):
         return f"LAPACK: {piece.what}"
     if isinstance(piece, Strips):

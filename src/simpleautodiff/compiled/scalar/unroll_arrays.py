@@ -87,11 +87,14 @@ def unroll(recorded: RecordedProgram, precise: bool = False, may_refuse: bool = 
 
     If it `may_refuse` numbers as NumPy does, it can contain systems with small matrices.
     """
-    _check_size(recorded)
+    large = find_large(recorded)
+    if large is not None:
+        raise NotUnrolledError(f"an array of shape {large.shape} is too large to be unrolled")
     return _Unrolling(recorded, precise, may_refuse and not precise).kernel()
 
 
-def _check_size(recorded: RecordedProgram) -> None:
+def find_large(recorded: RecordedProgram) -> Line | None:
+    """Return a line that makes a program too large to be unrolled, if there is one."""
     total = 0
     for line in recorded.lines:
         if not line.shape:
@@ -99,7 +102,29 @@ def _check_size(recorded: RecordedProgram) -> None:
         size = math.prod(line.shape)
         total += size
         if size > UNROLLED_ARRAY or total > UNROLLED_ELEMENTS:
-            raise NotUnrolledError(f"an array of shape {line.shape} is too large to be unrolled")
+            return line
+    return None
+
+
+def has_systems(recorded: RecordedProgram) -> bool:
+    """Tell whether a program has lines that are unrolled if their matrices are small."""
+    systems = SmallMatrices(ScalarProgram()).rows.keys()
+    return not systems.isdisjoint([line.name for line in recorded.lines])
+
+
+def estimate_steps(recorded: RecordedProgram) -> float:
+    """Return roughly how many steps an unrolled program would have, most of them of products."""
+    return sum([_estimate(recorded, line) for line in recorded.lines[recorded.inputs :]])
+
+
+def _estimate(recorded: RecordedProgram, line: Line) -> float:
+    if line.name != "matmul":
+        return math.prod(line.shape)
+    left, right = line.args
+    inner = recorded.lines[left].shape[-1] if type(left) is Ref else np.shape(left)[-1]
+    numbers = [x for x in (left, right) if type(x) is not Ref]
+    share = min([np.count_nonzero(x) / max(np.size(x), 1) for x in numbers], default=1.0)
+    return 2 * inner * math.prod(line.shape) * share
 
 
 def unroll_if_small(

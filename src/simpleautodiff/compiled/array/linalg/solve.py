@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simpleautodiff.compiled.array.factors import for_blas
 from simpleautodiff.compiled.array.linalg.matrix_calls import (
     LapackRoutine,
     add_routine,
@@ -105,7 +106,7 @@ def solve_triangular(plan: LoopSchedule, line: Line, a: Any, b: Any) -> Ref | No
     stack = line.shape[:-2]
     if any(type(x) is not Ref and not np.isfinite(x).all() for x in (a, b)):
         return None
-    a = plan.multipliable(_for_all(plan, a, stack))
+    a = for_blas(plan, _for_all(plan, a, stack))
     largest = [_largest(plan, x) for x in (a, b) if type(x) is Ref]
     return _substitute(plan, a, b, stack, line.dtype, lower, unit, largest)
 
@@ -121,7 +122,7 @@ def _substitute(
     largest: Sequence[Ref] = (),
 ) -> Ref:
     """Return a⁻¹ b for triangles, after a check that some numbers are finite."""
-    a = plan.multipliable(a)
+    a = for_blas(plan, a)
     known = layout(matrix_of(plan.view(a)))
     assert known is not None  # otherwise it would have been copied
     by_columns, _ = known

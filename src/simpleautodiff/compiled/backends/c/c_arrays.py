@@ -12,9 +12,9 @@ import numpy as np
 
 from simpleautodiff.compiled.array.buffers import BufferLayout
 from simpleautodiff.compiled.array.build_loops import (
-    BlasProduct,
     BoundsCheck,
     GuardCheck,
+    MatrixProduct,
     NumpyCall,
     Task,
     build_tasks,
@@ -207,7 +207,7 @@ class _CProgramWriter:
 
     def write_task(self, piece: Task) -> list[str]:
         """Write a task."""
-        if isinstance(piece, BlasProduct):
+        if isinstance(piece, MatrixProduct):
             piece = product_loop(piece.dtype, piece.number, piece.left, piece.right)
         if isinstance(piece, Loop):
             return [write_loop(self.file, piece, self.address)]

@@ -9,28 +9,29 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from simpleautodiff.compiled.array.build_loops import BlasProduct
+from simpleautodiff.compiled.array.build_loops import MatrixProduct
 from simpleautodiff.compiled.array.view_accesses import View, apart, layout, matrix_of
 from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES, ELEMENT
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
+from simpleautodiff.compiled.backends.llvm.register_product import write_in_registers
 
 _LETTER = {"d": "d", "f": "s"}
 
 
-def write_product(module: Module, product: BlasProduct) -> tuple[str, list[int]]:
+def write_product(module: Module, product: MatrixProduct, lanes: int) -> tuple[str, list[int]]:
     """Write a product as a function of the addresses of its buffers (see `write_loop`)."""
     slots = [product.left.root, product.right.root, product.number]
     if max(len(product.left.shape), len(product.right.shape)) > 2:
-        return _write_stack(module, product), slots
-    return _write_one(module, product), slots
+        return _write_stack(module, product, lanes), slots
+    return _write_one(module, product, lanes), slots
 
 
-def _write_stack(module: Module, product: BlasProduct) -> str:
+def _write_stack(module: Module, product: MatrixProduct, lanes: int) -> str:
     """Write a loop over products of matrices."""
     views = (product.left, product.right)
     left, right = (matrix_of(view) for view in views)
-    one = _write_one(module, replace(product, left=left, right=right))
+    one = _write_one(module, replace(product, left=left, right=right), lanes)
     far = [apart(view) for view in views]
     far.append(math.prod(product.result[-2:]))
     builder, found = Builder(), []
@@ -44,7 +45,9 @@ def _write_stack(module: Module, product: BlasProduct) -> str:
     return module.function("products", "\n".join([head, *rest]))
 
 
-def _write_one(module: Module, product: BlasProduct) -> str:
+def _write_one(module: Module, product: MatrixProduct, lanes: int) -> str:
+    if product.is_in_registers:
+        return write_in_registers(module, product, lanes)
     builder = BlasBuilder(module, product.dtype)
     for key, view in (("%left", product.left), ("%right", product.right)):
         offset = view.offset * BYTES[product.dtype]
@@ -100,7 +103,7 @@ class BlasBuilder(Builder):
         return f"call {gives} @{function}({', '.join(args)})"
 
 
-def _dot(builder: BlasBuilder, product: BlasProduct) -> None:
+def _dot(builder: BlasBuilder, product: MatrixProduct) -> None:
     n = product.left.shape[0]
     steps = [builder.size(_layout_of(view)[1]) for view in (product.left, product.right)]
     args = [builder.size(n), "ptr %left", steps[0], "ptr %right", steps[1]]
@@ -132,7 +135,7 @@ def _by_vector(
     builder.call("gemv", [*head, *rest])
 
 
-def _by_matrix(builder: BlasBuilder, product: BlasProduct) -> None:
+def _by_matrix(builder: BlasBuilder, product: MatrixProduct) -> None:
     left, right = _layout_of(product.left), _layout_of(product.right)
     (rows, inner), columns = product.left.shape, product.right.shape[1]
     one, before = (

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from simpleautodiff.compiled.array.buffers import BufferLayout
 from simpleautodiff.compiled.array.build_loops import (
-    BlasProduct,
     BoundsCheck,
     GuardCheck,
     LapackCall,
+    MatrixProduct,
     NumpyCall,
     Strips,
     StripTask,
@@ -95,7 +95,7 @@ class _Segment(Builder):
             return self.address(self.load("ptr", "%table"), offset)
         return self.get("%table", self.memory.row(root), "ptr")
 
-    def call(self, piece: Loop | BlasProduct | LapackCall | Strips) -> None:
+    def call(self, piece: Loop | MatrixProduct | LapackCall | Strips) -> None:
         """Write the call of a function of buffers."""
         if isinstance(piece, LapackCall):
             name, slots = write_factor(self.module, piece)
@@ -134,7 +134,7 @@ class _Segment(Builder):
             name, slots = (
                 write_loop(self.module, piece, self.lanes)
                 if isinstance(piece, Loop)
-                else write_product(self.module, piece)
+                else write_product(self.module, piece, self.lanes)
             )
             args = ", ".join([f"ptr {self._at(slot, advances.get(slot), strip)}" for slot in slots])
             self.line(f"call void @{name}({args})")

@@ -67,7 +67,7 @@ class VectorAccess(Builder):
         if access.step == 0 and not access.places:
             return self._load_same(access, inside, other)
         if access.step == 1 and not access.is_apart:
-            return self._load_vector(stored, self._at(access, j), inside, other)
+            return self.load_vector(stored, self._at(access, j), inside, other)
         if not inside:
             return self._load_apart(access, j)
         return self._gather(stored, self._all_places(access, j, inside), inside, other)
@@ -127,7 +127,8 @@ class VectorAccess(Builder):
             f"select {vector('i1', self.width)} {inside}, {kind} {found}, {kind} {other}"
         )
 
-    def _load_vector(self, stored: str, at: str, mask: str, other: str) -> str:
+    def load_vector(self, stored: str, at: str, mask: str, other: str) -> str:
+        """Write a load of contiguous elements; lanes that are not active have another value."""
         kind, size = vector(stored, self.width), _SIZES[stored]
         if not mask:
             return self.new(f"load {kind}, ptr {at}, align {size}")
@@ -200,14 +201,10 @@ class VectorAccess(Builder):
         kind, truth = vector(stored, width), vector("i1", width)
         if access.dtype == "?":
             name = self.new(f"zext {truth} {name} to {kind}")
-        if width == 1 or (access.step == 1 and not access.is_apart and not mask):
-            at = self._all_places(access, j, "") if width == 1 else self._at(access, j)
-            self.line(f"store {kind} {name}, ptr {at}, align {_SIZES[stored]}")
+        if width == 1:
+            self.store_vector(stored, name, self._all_places(access, j, ""), "")
         elif access.step == 1 and not access.is_apart:
-            function = f"llvm.masked.store.v{width}{_ENDING[stored]}.p0"
-            self.module.declare(f"void @{function}({kind}, ptr, i32, {truth})")
-            args = f"{kind} {name}, ptr {self._at(access, j)}, i32 {_SIZES[stored]}"
-            self.line(f"call void @{function}({args}, {truth} {mask})")
+            self.store_vector(stored, name, self._at(access, j), mask)
         elif not mask:
             for lane, at in enumerate(self._each_place(access, j)):
                 one = self.new(f"extractelement {kind} {name}, i64 {lane}")
@@ -219,6 +216,17 @@ class VectorAccess(Builder):
             where = self._all_places(access, j, mask)
             args = f"{kind} {name}, {pointers} {where}, i32 {_SIZES[stored]}"
             self.line(f"call void @{function}({args}, {truth} {mask or _ALL})")
+
+    def store_vector(self, stored: str, name: str, at: str, mask: str) -> None:
+        """Write a store of contiguous elements."""
+        kind, size = vector(stored, self.width), _SIZES[stored]
+        if not mask:
+            self.line(f"store {kind} {name}, ptr {at}, align {size}")
+            return
+        function = f"llvm.masked.store.v{self.width}{_ENDING[stored]}.p0"
+        truth = vector("i1", self.width)
+        self.module.declare(f"void @{function}({kind}, ptr, i32, {truth})")
+        self.line(f"call void @{function}({kind} {name}, ptr {at}, i32 {size}, {truth} {mask})")
 
 
 def _zero(width: int, stored: str = "i8") -> str:
