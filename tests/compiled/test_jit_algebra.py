@@ -78,7 +78,7 @@ def compiled(f, *args, native=True, **options):
     made(*args)
     if native:
         assert "NumPy:" not in made.explain()
-        is_small = max(np.shape(args[0])[-2:]) <= LARGEST
+        is_small = np.ndim(args[0]) > 1 and max(np.shape(args[0])[-2:]) <= LARGEST
         assert ("on single numbers" if is_small else "LAPACK:") in made.explain()
     return made
 
