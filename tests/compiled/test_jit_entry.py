@@ -623,7 +623,7 @@ print(before, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     if not hasattr(os, "fork"):
         pytest.skip("there is no fork here")
     command = [sys.executable, "-W", "ignore", "-c", program]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert answer.stdout.split() == ["100", "0"], answer.stderr
 
 
