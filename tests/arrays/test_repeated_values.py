@@ -128,6 +128,23 @@ def test_second_derivatives_of_a_function_of_a_singular_matrix(values):
     np.testing.assert_allclose(second, F @ (S + S.T), atol=1e-12)
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(3, 3), (3, 4), (4, 3)])
+def test_second_derivatives_at_several_singular_values_that_are_0(rows, columns):
+    """U S³ Vᵀ is a aᵀ a, whose second derivative along d has three terms."""
+    draw = np.random.default_rng(rows * columns)
+    a = np.outer(draw.normal(size=rows), draw.normal(size=columns))  # of rank 1
+    d, weights = draw.normal(size=(2, rows, columns))
+
+    def f(t):
+        u, s, vh = np.linalg.svd(a + t * d, full_matrices=False)
+        return np.sum(weights * ((u * s**3) @ vh))
+
+    expected = 2 * np.sum(weights * (d @ d.T @ a + d @ a.T @ d + a @ d.T @ d))
+    for outer in (ad.derivative, ad.grad):
+        for inner in (ad.derivative, ad.grad):
+            assert outer(inner(f))(0.0) == pytest.approx(expected, rel=1e-10)
+
+
 def test_polar_factors():
     """U Vᵀ turns by the solution X of P X + X P = UᵀE - EᵀU; of a multiple of 1 it is explicit."""
     polar = lambda a: (lambda u, s, vh: u @ vh)(*np.linalg.svd(a))

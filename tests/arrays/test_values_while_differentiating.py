@@ -196,6 +196,16 @@ def test_of_narrow_numbers_in_a_batch(name):
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", [np.complex128, np.complex64, np.float32, np.float16])
+@pytest.mark.parametrize("name", ["reciprocal", "var", "std", "sqrt", "prod"])
+def test_of_other_kinds_of_numbers(name, kind):
+    f = getattr(np, name)
+    for draw in np.random.default_rng(5).normal(size=(20, 2, 3)):
+        x = (draw[0] + 1j * draw[1] if kind(0).dtype.kind == "c" else abs(draw[0])).astype(kind)
+        for found in (ad.vjp(f, x)[0], ad.jvp(f, (x,), (x,))[0]):
+            np.testing.assert_array_equal(found, f(x), strict=True)
+
+
 @pytest.mark.parametrize("name", ["norm", "cauchy", "logistic", "rayleigh", "expon"])
 @pytest.mark.parametrize("method", ["pdf", "logpdf", "cdf", "sf"])
 def test_of_pythons_floats(name, method):

@@ -323,6 +323,10 @@ def test_an_interrupt_while_scipy_is_patched_leaves_it_to_be_patched(count):
     """
     pytest.importorskip("scipy")
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=10 * PATIENCE,
     )
     assert done.stdout.split("\n", 1) == ["interrupted", "[1.41421356 1.41421356]\n"]

@@ -14,7 +14,7 @@ import pytest
 
 import array_cases as cases
 import simpleautodiff as ad
-from simpleautodiff.fast import memory_pool
+from simpleautodiff.fast import array_sweep, memory_pool
 from simpleautodiff.fast.thresholds import THRESHOLDS
 
 
@@ -222,6 +222,25 @@ def test_memory_that_stays_is_bounded(monkeypatch):
     assert peak < 15 * POINTS.nbytes
     assert not memory_pool.POOL.open
     assert not memory_pool.POOL.loans
+
+
+@pytest.mark.parametrize("times", [2, 7])
+def test_an_adjoint_that_nothing_else_needs_is_multiplied_in_place(times, monkeypatch):
+    """The way back through products with constants needs one array, however many they are."""
+    factors = [np.linspace(1.0, 2.0, 20_000) + k for k in range(times)]
+    fresh, compute = [], array_sweep.compute_pooled
+    monkeypatch.setattr(
+        array_sweep, "compute_pooled", lambda *args: fresh.append(args) or compute(*args)
+    )
+
+    def f(x):
+        for factor in factors:
+            x = x * factor
+        return np.sum(x)
+
+    slope = ad.grad(f)(np.linspace(0.5, 1.0, 20_000))
+    np.testing.assert_allclose(slope, np.prod(factors, axis=0), rtol=1e-14)
+    assert len(fresh) <= 1
 
 
 def long_energy(x):

@@ -34,6 +34,11 @@ def _if_complex(*args: Any, **kwargs: Any) -> bool:
     return any(is_complex(to_plain(leaf)) for leaf in flatten((args, kwargs))[0])
 
 
+def _if_complex_or_half(*args: Any, **kwargs: Any) -> bool:
+    leaves = [to_plain(leaf) for leaf in flatten((args, kwargs))[0]]
+    return any(is_complex(x) or getattr(x, "dtype", None) == np.float16 for x in leaves)
+
+
 def unless_double(x: Any, *args: Any, **kwargs: Any) -> bool:
     """Tell whether numbers are of another precision than 64 bits."""
     return np.result_type(to_plain(x)) not in (np.float64, np.complex128)
@@ -89,7 +94,8 @@ ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.fft.rfft2, np.fft.ihfft, np.fft.hfft), _always),
     **dict.fromkeys((np.fft.fft, np.fft.ifft, np.fft.fft2, np.fft.ifft2), unless_double),
     **dict.fromkeys((np.fft.fftn, np.fft.ifftn, np.fft.rfft), unless_double),
-    **dict.fromkeys((np.convolve, np.polymul, np.var, np.std), _if_complex),
+    **dict.fromkeys((np.convolve, np.polymul, np.reciprocal), _if_complex),
+    **dict.fromkeys((np.var, np.std), _if_complex_or_half),
     np.linalg.cholesky: _if_upper,
     np.power: _if_numpys_number,
     np.dot: _if_number_or_stack,

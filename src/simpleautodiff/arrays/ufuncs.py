@@ -152,6 +152,7 @@ UFUNCS.update(IMPLEMENTATIONS)
 _ROUNDED_OTHERWISE = {
     getattr(np, name, None) for name in ("float_power", "vecdot", "matvec", "vecmat")
 }
+_GIVEN = {np.power, np.reciprocal}  # for some arguments
 _REDUCTIONS: dict[Any, Function] = {
     np.add: sum_,
     np.multiply: prod,
@@ -176,7 +177,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
         lists = type(inputs[0]) in _NESTED or type(inputs[-1]) in _NESTED
         if hasattr(wrapping, "primitive") and not (lists or len(inputs) > 2):
             result = wrapping(*inputs)  # type: ignore[misc]  # nearly all calls
-            return give_values(result, ufunc, inputs, {}) if ufunc is np.power else result
+            return give_values(result, ufunc, inputs, {}) if ufunc in _GIVEN else result
     library = "np" if getattr(np, ufunc.__name__, None) is ufunc else "scipy.special"
     name = f"{library}.{ufunc.__name__}"
     if "(vectorized)" in ufunc.__name__ and method == "__call__" and not kwargs:

@@ -20,7 +20,7 @@ from simpleautodiff.errors import cite_line, warn_domain
 from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import Wrapping, row
 
-SERIES_ORDER = 4  # terms of each series; each derivative uses up one
+SERIES_ORDER = 6  # terms of each series; a derivative uses up one, or two of svd
 LOSS = 1e4  # a pole counts as cancelled below this many roundings
 
 
@@ -259,8 +259,8 @@ def warn_arbitrary() -> None:
     warn_domain(
         "the derivative becomes nan: eigenvalues or singular values are repeated (or 0), and the "
         "function depends on which of their vectors are taken. What does not depend on them, such "
-        "as (V * f(w)) @ V.T, has derivatives, up to the "
-        f"{SERIES_ORDER}th, of one matrix or a stack (not in graphs typed by hand)"
+        "as (V * f(w)) @ V.T, has the first few derivatives, of one matrix or a stack (not in "
+        "graphs typed by hand)"
         f"{cite_line()}"
     )
 
