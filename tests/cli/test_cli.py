@@ -615,7 +615,7 @@ def test_a_bar_shows_what_takes_long(tmp_path):
     slow = tmp_path / "slow.py"
     slow.write_text("import time\ndef f(x, y):\n    time.sleep(3)\n    return x * y\n")
     shown = on_a_terminal("grad", f"{slow}:f", "x=1", "y=2")
-    assert re.search(r"differentiating  █* +1/2  50%  \d+ s", shown)
+    assert re.search(r"differentiating  █* +1/2  50%  [1-9] s", shown)
     assert shown.replace("\r\n", "\n").endswith("∂z/∂x = 2\n∂z/∂y = 1\n")
 
 

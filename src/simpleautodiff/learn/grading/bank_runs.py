@@ -14,7 +14,7 @@ from simpleautodiff.learn.grading.processes import ENDS, Runner
 from simpleautodiff.learn.graphs import EASY, Graph, random_graph
 
 MOST_DEATHS = 3
-SMOOTH = ("sin", "cos", "tanh", "exp", "log")  # functions that can replace each other
+SMOOTH = ("sin", "cos", "tanh", "exp", "log")  # functions that can stand for one another
 
 
 def choose_cases(abilities: dict[str, Any], task: str) -> tuple[list[Case], list[Case]]:
@@ -61,7 +61,7 @@ def _is_defined(graph: Graph) -> bool:
 
 
 def _within(case: Case, abilities: dict[str, Any]) -> bool:
-    """Tell whether a case is within the abilities of an engine."""
+    """Tell whether an engine can be asked this."""
     operations = case.graph.operations - {"constant"}
     if not operations <= set(abilities["operations"]):
         return False

@@ -315,7 +315,7 @@ def read_attributes(node: Any) -> dict[str, Any]:
 
 
 def held_derivatives(node: Any) -> dict[str, Any]:
-    """Return the values of the attributes of a new node that are named like a derivative."""
+    """Return what a new node has in the attributes that are called like a derivative."""
     held = read_attributes(node)
     return {n: held[n] for n in DERIVATIVE_NAMES if n in held and not callable(held[n])}
 

@@ -26,8 +26,8 @@ STYLES = ("search", "tape", "tape to the end", "dual", "stack", "set", "paths")
 # Ways to write an engine that are no faults. Differences, quotients and negations are composed of
 # others: a + b * -1, a * b**-1, a * -1; or differences and quotients inverted: a + -b, a * (1 / b).
 COMPOSITIONS = COMPOSED, INVERTED = "composed", "inverted"
-# "constants apart": operations with constants have code of their own. "in turn": each sweep treats
-# all inputs but one as constants. "on arrival": a node keeps the adjoint of its last visit.
+# Operations with constants are written by themselves; all inputs but one are constants, in turn;
+# nodes keep what has arrived when they are done.
 APART, IN_TURN, ON_ARRIVAL = "constants apart", "in turn", "on arrival"
 WAYS: tuple[tuple[str, ...], ...] = (
     *((), (COMPOSED,), (APART,), (INVERTED,), (IN_TURN,), (ON_ARRIVAL,)),
@@ -226,8 +226,8 @@ class Model:
             return bar
         if self.has("dead_children"):
             return self.when_children_are_done(start, bar)
-        arrived: dict[ModelNode, float] = {}  # the adjoint of each node at its last visit
-        in_turn: dict[ModelNode, float] = {}  # the sum over all visits of a node
+        arrived: dict[ModelNode, float] = {}  # by the time at which a node is done
+        in_turn: dict[ModelNode, float] = {}  # and each time, where nodes are done several times
         for node in self.order(start, lambda node: node.parents):
             arrived[node] = bar.get(node, 0.0)
             in_turn[node] = in_turn.get(node, 0.0) + arrived[node]

@@ -87,7 +87,10 @@ class ValueEngine(LearnerEngine):
         return method(1.0) if required(method) == 1 else method()
 
     def read(self, result: Any, node: Any) -> Any:
-        """Return a derivative; 0 if the sweep left the initial None, as in PyTorch."""
+        """Return a derivative; None, as it was at first, where the sweep has not come: so it is 0.
+
+        That is PyTorch's convention.
+        """
         found = super().read(result, node)
         begins = self.unseeded.get(self.derivative_name, 0.0)
         return 0.0 if found is None and begins is None else found
