@@ -101,7 +101,10 @@ def _nothing_compiles_beside_the_next_test():
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory):
     before = os.environ.get("SIMPLEAUTODIFF_CACHE")
-    os.environ["SIMPLEAUTODIFF_CACHE"] = str(tmp_path_factory.getbasetemp().parent / "code")
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # the processes of one run share it, and no other run
+        folder = folder.parent
+    os.environ["SIMPLEAUTODIFF_CACHE"] = str(folder / "code")
     yield
     if before is None:
         del os.environ["SIMPLEAUTODIFF_CACHE"]
