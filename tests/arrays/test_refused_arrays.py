@@ -302,15 +302,6 @@ def test_trapezoids_of_points_with_more_axes():
     assert np.allclose(slope, (np.append(steps, 0) + np.append(0, steps)) / 2)
 
 
-def test_sparse_diagonals_by_another_name_say_what_to_write():
-    message = r"csr_array\(\(data.*or by diags_array\("
-    f = lambda k: scipy.sparse.spdiags(k, 0, 4, 4) @ k
-    refuses(ad.RuleError, message, lambda: ad.jacobian(f)(np.ones(4)))
-    refuses(ad.RuleError, message, lambda: ad.vmap(ad.jacobian(f))(np.ones((2, 4))))
-    rows = np.arange(8.0).reshape(2, 4)
-    np.testing.assert_array_equal(ad.vmap(f)(rows), rows**2)  # each row is a plain array
-
-
 def test_a_stack_of_systems_of_least_squares_is_one_for_vmap():
     a, b = np.arange(12.0).reshape(2, 3, 2) ** 2 + 1, V
 

@@ -25,7 +25,8 @@ from simpleautodiff.arrays.numpy.polynomials import make_poly1d
 from simpleautodiff.arrays.registry import Function, explain_arguments
 from simpleautodiff.arrays.scipy.scipy_quantiles import PLAIN_LAWS
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
-from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, patch_constructors
+from simpleautodiff.arrays.scipy.sparse_constructors import patch_constructors
+from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.errors import RuleError, cite_line
