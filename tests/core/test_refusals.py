@@ -157,6 +157,8 @@ def two(x, y):
         (lambda: ad.check_grad(two), "needs a point"),
         (lambda: ad.check_grad(two, 1.0, 2.0, order=0), "order of a check"),
         (lambda: ad.trace(two, 1.0), "does not take these arguments"),
+        (lambda: ad.trace(two), r"write its arguments after it, as in trace\(f, x, y\)"),
+        (lambda: ad.explore(two), r"write its arguments after it, as in trace\(f, x, y\)"),
         (lambda: ad.Program([Node(1)], numbering="roman"), "numbering is 'paper' or 'execution'"),
         (lambda: ad.Program([Node(1)]).node("v9"), "there is no 'v9' here"),
     ],

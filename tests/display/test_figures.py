@@ -732,3 +732,8 @@ def test_accents_stand_on_letters_of_the_figures_own_font():
     assert not set("ẋẏȳ") & set(drawn)
     assert drawn.count("x\u0307") == drawn.count("y\u0307") == 1
     assert drawn.count("x\u0304") == drawn.count("y\u0304") == 1
+
+
+def test_a_figure_says_how_it_is_looked_at():
+    drawn = ad.figure(ad.trace(lambda x: x * x, 2.0))
+    assert repr(drawn).startswith("<Figure 'Values in the computational graph': print it")

@@ -332,6 +332,14 @@ def test_a_nan_is_explained_where_it_arises(tab, tmp_path):
     assert "nan arises here: log(−1)" in tab.inner_text(".why")
     tab.keyboard.press("ArrowRight")
     assert tab.inner_text(".why") == "nan comes from v1."
+    phase(tab, "reverse")
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("ArrowRight")
+    said = "nan comes from the evaluation, where v2 is nan"
+    while position(tab)[0] < position(tab)[1] and said not in tab.inner_text(".why"):
+        tab.keyboard.press("ArrowRight")
+    assert tab.inner_text(".formula").replace("\n", "").endswith("nan")
+    assert said in tab.inner_text(".why")
 
 
 def test_the_page_says_that_a_nan_has_no_derivative(tab, tmp_path):

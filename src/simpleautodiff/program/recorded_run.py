@@ -52,6 +52,8 @@ def record(
 ) -> Recording:
     """Run `f` once and return its recording."""
     check_function(f)
+    if not args:
+        _refuse_missing_point(f)
     leaves, rebuild = flatten(args)
     tape = CallTape()
     try:
@@ -102,3 +104,18 @@ def input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
     except (TypeError, ValueError):
         bound = {f"x{i}": arg for i, arg in enumerate(args, 1)}
     return [path for name, arg in bound.items() for path in paths(arg, name)]
+
+
+def _refuse_missing_point(f: Callable[..., Any]) -> None:
+    """Refuse a function that takes arguments where none is given."""
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        return
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    wanted = [one.name for one in parameters if one.default is one.empty and one.kind in positional]
+    if wanted:
+        raise ArgumentError(
+            f"{name_of(f)} is looked at in one run: write its arguments after it, as in "
+            f"trace(f, {', '.join(wanted)})"
+        )

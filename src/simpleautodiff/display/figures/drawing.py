@@ -38,6 +38,9 @@ class Drawing(ABC):
     def __str__(self) -> str:
         return self.text()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.title!r}: print it, or save it as .svg, .png, .tex>"
+
     def to(self, format: str) -> str:
         """Write the figure in a format: "svg", "tikz" or "text"."""
         if format not in FIGURE_FORMATS:

@@ -9,6 +9,7 @@ function explainNan(doc, model, event, sweep, numbers) {
     : doc.nodes[event.node].args.flatMap((arg, k) => (Array.isArray(arg) ? [] : [[model.sweeps[sweep].numbers[arg], model.partials[event.node][k], event.node]]));
   for (const [comes, d, by] of terms) {
     const name = doc.nodes[by].name;
+    if (Number.isNaN(d) && hasNan(model.values[by])) return `nan comes from the evaluation, where ${name} is nan: it has no derivative there.`;
     if (Number.isNaN(d)) return `nan arises here: the local derivative of ${name} (${doc.nodes[by].op}) is not a number at this point.`;
     if (typeof comes === "number" && typeof d === "number" && !Number.isNaN(comes) && Number.isNaN(comes * d)) return `nan arises here: ${numeral(comes)} × ${numeral(d)} is not a number.`;
   }
