@@ -669,3 +669,21 @@ def test_integers_that_fit_do_not_prevent_a_loop(f):
     for _ in range(3):
         compiled(draw())
     assert "recorded by one step each" in str(compiled.explain())
+
+
+def carry_along(x):
+    q = np.outer(x, np.cos(x))
+    i, j = np.indices(q.shape)
+    for _ in range(12):
+        y, z = np.clip(i + np.sin(q), 0.0, 2.999), np.clip(j - q, 0.0, 2.999)
+        below, left = np.floor(y).astype(int), np.floor(z).astype(int)
+        s = y - below
+        q = (1 - s) * q[below, left] + s * q[below + 1, left]
+    return np.sum(q**2)
+
+
+def test_indices_that_a_step_computes():
+    x = np.linspace(-2, 3, 4)
+    compiled = ad.jit(ad.grad(carry_along), tier="optimised")
+    np.testing.assert_allclose(compiled(x), ad.grad(carry_along)(x), rtol=1e-12)
+    assert "recorded by one step" in compiled.explain()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.writes.example_indices import to_plain_index
 from simpleautodiff.compiled.array.run_numpy import Replay
 from simpleautodiff.compiled.array.simplify import compute
 from simpleautodiff.compiled.recording.symbols import not_recorded
@@ -143,9 +144,10 @@ def replay_body(
 
 
 def _compute_on_levels(line: Line, values: Any) -> Any:
-    """Compute one line with values of any level; an index may have one that its array has not."""
+    """Compute one line with values of any level; an index has no derivative."""
     if isinstance(line.what, Primitive) and any(type(arg) is tuple for arg in line.args):
-        return apply(line.what, *with_values(line.args, values))
+        args = with_values(line.args, values)
+        return apply(line.what, *[to_plain_index(x) if type(x) is tuple else x for x in args])
     return compute(line, values)
 
 
