@@ -120,6 +120,15 @@ def test_rows_are_copied_where_there_are_many_of_the_other_factor():
     assert uses(agree(lambda a, b: a @ b.T, few, b), "BLAS") == 1
 
 
+@pytest.mark.parametrize(("rows", "copied"), [(60, 0), (600, 1)])
+def test_rows_of_a_large_factor_are_copied_for_many_rows_only(rows, copied):
+    """The copy of 90,000 numbers is a small part of a product with 600 rows, not of one with 60."""
+    rng = np.random.default_rng(2)
+    a, b = rng.normal(size=(rows, 300)), rng.normal(size=(300, 300))
+    program = agree(lambda a, b: a @ b.T, a, b, rtol=1e-11, atol=1e-11)
+    assert uses(program, "loop") == copied
+
+
 def test_the_gradient_of_stacks_of_products():
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=(4, 30, 12)), rng.normal(size=(4, 12, 9))

@@ -17,6 +17,7 @@ from simpleautodiff.compiled.array.classify import (
     SCATTER,
     VIEW,
 )
+from simpleautodiff.compiled.array.factors import MOST_MULTIPLICATIONS
 from simpleautodiff.compiled.array.fuse import Fusion
 from simpleautodiff.compiled.array.linalg.matrix_calls import LapackRoutine
 from simpleautodiff.compiled.array.loops import Loop
@@ -24,8 +25,6 @@ from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.view_accesses import Shape, View, squeeze
 from simpleautodiff.compiled.recording.trace_program import places
 from simpleautodiff.compiled.scalar.share_reciprocals import share_reciprocals
-
-MOST_MULTIPLICATIONS = 1 << 22  # of two matrices that are multiplied without BLAS
 
 
 @dataclass(eq=False)

@@ -11,8 +11,10 @@ from simpleautodiff.compiled.recording.trace_program import Ref
 if TYPE_CHECKING:
     from simpleautodiff.compiled.array.schedule import LoopSchedule
 
+MOST_MULTIPLICATIONS = 1 << 22  # of two matrices that are multiplied in registers, without BLAS
 MANY_ROWS = 48  # of a left factor, for which a right factor is copied row by row
-MOST_COPIED = 1 << 15  # elements of that copy
+MORE_ROWS = 512  # the same where only strips of the product are small enough for registers
+MOST_COPIED = 1 << 17  # elements of that copy
 
 
 def lay_factors(plan: LoopSchedule, left: Any, right: Any) -> tuple[Any, Any]:
@@ -39,5 +41,6 @@ def _pays_by_rows(plan: LoopSchedule, left: Any, right: Any) -> bool:
     one, other = plan.view(left), plan.view(right)
     if min(len(one.shape), len(other.shape)) < 2 or other.shape[-1] == 1:
         return False
-    is_small = math.prod(other.shape[-2:]) <= MOST_COPIED
-    return other.strides[-1] != 1 and is_small and one.shape[-2] >= MANY_ROWS
+    rows, size = one.shape[-2], math.prod(other.shape[-2:])
+    enough = MANY_ROWS if rows * size <= MOST_MULTIPLICATIONS else MORE_ROWS
+    return other.strides[-1] != 1 and size <= MOST_COPIED and rows >= enough
