@@ -47,6 +47,9 @@ SERVED = {
     "reshape": [(X, (2, 3)), (M, (-1,)), (NUMBER, (1,))],
     "roll": [(X, (2,), (0,)), (M, (1, -1), (0, 1)), (M, (5,), (1,))],
     "sech_squared": [(X,), (M.astype("f4"),)],
+    "set_item": [(X, X[:2], slice(2, 4)), (X, np.float64(2.0), 3), (M, X[:3], 1),
+                 (M.T, M[0], (..., 0)), (NUMBER, NUMBER, ...),
+                 (X.astype("f4"), X[:2].astype("f4"), [1, 1])],
     "sigmoid": [(X,), (M,), (np.array([700.0]),), (np.array([-700.0]),)],
     "softplus": [(LONG,), (LONG.astype("f4"),)],
     "sum": [(X, None, False), (M, 0, False), (M, (0, 1), True), (NUMBER, None, False)],
@@ -58,6 +61,8 @@ LEFT = {
     "power": [(X, 2), (X, 3), (X, 2.0)],
     "reshape": [(np.float64(0.5), (1,)), (2.0, (1, 1))],
     "roll": [(X, (2,), ()), (X[:0], (2,), (0,)), (np.float64(0.5), (1,), ())],
+    "set_item": [(X, 2.0, 1), (X, X[:2].astype("f4"), slice(2)), (X.astype(int), X[:2], slice(2)),
+                 (X, [1.0, 2.0], slice(2)), (2.0, X[0], ()), (X, np.float32(2.0), 1)],
     "sech_squared": [(NUMBER,), (X.astype("f2"),), (X.astype("g"),), (X * 1j,)],
     "sigmoid": [(NUMBER,), (np.array([0.0, -800.0]),)],
     "softplus": [(SHORT,), (SHORT.astype("f4"),)],
@@ -85,6 +90,17 @@ def test_values_that_are_left_to_the_function_of_the_row(name, args):
     assert FASTER[name](compute)(*args) is answer
     (own,) = given
     assert all(a is b for a, b in zip(own, args, strict=True))
+
+
+@pytest.mark.parametrize("args", SERVED["set_item"])
+def test_a_copy_is_written_to_and_lies_in_memory_as_the_array(args):
+    x, value, index = args
+    before, expected = x.copy(), x.copy("K")
+    expected[index] = value
+    found = FASTER["set_item"](refuse)(*args)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(x, before)
+    assert (found.dtype, found.strides) == (x.dtype, expected.strides)
 
 
 def test_every_faster_value_is_decided_about():

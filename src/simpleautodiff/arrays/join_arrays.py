@@ -67,12 +67,15 @@ _REALS = {float, np.float64}
 
 def _are_recorded_numbers(parts: list[Any]) -> bool:
     """Tell whether all are real numbers, some on one tape whose steps are not shown."""
-    levels = {id(x.level): x.level for x in parts if type(x) is TapeNode}
-    if len(levels) != 1 or not {type(x) for x in parts} <= {TapeNode, *_REALS}:
-        return False
-    (level,) = levels.values()
-    unseen = isinstance(level, Tape) and not level.shown and not getattr(level, "written", False)
-    return unseen and all([type(x) is not TapeNode or type(x.value) in _REALS for x in parts])
+    level: Any = None
+    for x in parts:
+        if type(x) is TapeNode:
+            if type(x.value) not in _REALS or (level is not None and x.level is not level):
+                return False
+            level = x.level
+        elif type(x) not in _REALS:
+            return False
+    return isinstance(level, Tape) and not level.shown and not getattr(level, "written", False)
 
 
 def _convert_each(function: Any, arrays: Sequence[Any]) -> list[Any]:

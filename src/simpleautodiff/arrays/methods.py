@@ -24,7 +24,7 @@ from simpleautodiff.arrays.shaping import (
     transpose_,
 )
 from simpleautodiff.arrays.ufuncs import array_ufunc
-from simpleautodiff.arrays.writes.example_indices import is_single, to_plain_index
+from simpleautodiff.arrays.writes.example_indices import is_plain_index, is_single, to_plain_index
 from simpleautodiff.arrays.writes.views import note
 from simpleautodiff.arrays.writes.writable import flat_view, get_item
 from simpleautodiff.core.level import to_plain
@@ -44,12 +44,13 @@ from simpleautodiff.values.functions import is_complex
 
 
 def _index(self: Any, index: Any) -> Any:
-    index = to_plain_index(index)
-    if isinstance(index, tuple) and find_batches(index):
-        part = getitem(reshape(self, (-1,)), flat_indices(index, shape_of(self)))
-        if is_single(index) and shape_of(part):
-            note(part, self, lambda array: get_item(array, index))
-        return part
+    if type(index) is not int and not is_plain_index(index):
+        index = to_plain_index(index)
+        if isinstance(index, tuple) and find_batches(index):
+            part = getitem(reshape(self, (-1,)), flat_indices(index, shape_of(self)))
+            if is_single(index) and shape_of(part):
+                note(part, self, lambda array: get_item(array, index))
+            return part
     return getitem(self, index) if shape_of(self) else _index_number(self, index)
 
 

@@ -220,11 +220,13 @@ def _give_values(result: Any, name: str, original: Any, args: Any, kwargs: Any) 
 
 def has_node(values: Iterable[Any]) -> bool:
     """Tell whether there is a node among values, or in a list, tuple or deque among them."""
-    return any(
-        isinstance(value, (Traced, Writable, SparseNode))
-        or (isinstance(value, (list, tuple, deque)) and has_node(value))
-        for value in values
-    )
+    for value in values:
+        kind = type(value)
+        if issubclass(kind, (Traced, Writable, SparseNode)):
+            return True
+        if issubclass(kind, (list, tuple, deque)) and has_node(value):
+            return True
+    return False
 
 
 def _call_implementation(

@@ -5,7 +5,6 @@ A fast path does what `apply` and the level's `record` would do, without calling
 
 from __future__ import annotations
 
-import linecache
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +20,13 @@ from simpleautodiff.fast.fast_tape import FastTape, is_root_row
 from simpleautodiff.fast.faster_values import FASTER
 from simpleautodiff.fast.memory_pool import POOL, compute_pooled
 from simpleautodiff.fast.thresholds import THRESHOLDS
+from simpleautodiff.fast.wrapping_text import (
+    IS_FIXED,
+    RESTATED,
+    TEXT_OF_TWO_ARGUMENTS,
+    TEXT_WITH_SETTINGS,
+    make_wrapping,
+)
 
 ARRAYS = {np.ndarray, np.float64}
 VALUE_TYPES = {*ARRAYS, float}
@@ -129,38 +135,44 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
     compute, arity = _faster(primitive), primitive.arity
     by_shape = 0 not in values_read(primitive, (0,))
 
-    def wrapping(*args: Any) -> Any:
-        x = args[0] if args else None
-        recorded = type(x) in NODES
-        plain = x.value if recorded else x  # type: ignore[union-attr]
+    def explain(*given: Any) -> Any:
+        args = tuple([arg for arg in given if arg is not NOT_GIVEN])
+        x: Any = args[0] if args else None
+        settings = args[1:]
+        plain = x.value if type(x) in NODES else x
         is_array = type(plain) is np.ndarray or type(plain) is np.float64
-        if len(args) != arity or not (is_array or (recorded and _is_opaque(plain))):
+        is_opaque = type(x) in NODES and _is_opaque(plain)
+        if len(args) != arity or not (is_array or is_opaque):
             return _apply_unwrapped(wrapping, primitive, args)
-        settings, fixed = args[1:], True
         for setting in settings:
             kind = type(setting)
-            if kind in IMMUTABLE or (kind is tuple and IMMUTABLE.issuperset(map(type, setting))):
-                continue
             if kind not in SETTINGS or (kind is tuple and _has_traced(setting)):
                 return apply(primitive, *args)
-            fixed = False
         try:
             value = compute(plain, *settings) if is_array else apply(primitive, plain, *settings)
         except REFUSED:
             return apply(primitive, *args)
-        if not recorded:
-            return value
-        level: Any = x.level  # type: ignore[union-attr]
-        if not fixed:
-            args = (x, *[_keep(setting, level) for setting in settings])
+        return record(x, settings, value) if type(x) in NODES else value
+
+    def record(x: Any, settings: tuple[Any, ...], value: Any) -> Node:
+        level = x.level
+        kept = tuple([_keep(setting, level) for setting in settings])
         if type(level) is not FastTape or not level.large or not by_shape or level.roots:
-            return _record(level, primitive, args, value)
-        own = level[x.index]  # type: ignore[union-attr]  # it may have only a shape
-        node = _record(level, primitive, (own, *args[1:]), value)
+            return _record(level, primitive, (x, *kept), value)
+        own = level[x.index]  # it may have only a shape
+        node = _record(level, primitive, (own, *kept), value)
         if own is not x and primitive in WATCHERS:
-            WATCHERS[primitive](node, args)
+            WATCHERS[primitive](node, (x, *kept))
         return node
 
+    names = [f"setting{k}" for k in range(1, arity)]
+    source = TEXT_WITH_SETTINGS.format(
+        given=", ".join([f"{name}=NOT_GIVEN" for name in names]),
+        names=", ".join(names),
+        fixed=" and ".join([IS_FIXED.format(name) for name in names]),
+    )
+    known = {"by_shape": by_shape, "explain": explain, "record": record, "compute": compute}
+    wrapping = make_wrapping(primitive.name, source, {**_KNOWN, **known, "primitive": primitive})
     return wrapping
 
 
@@ -198,19 +210,24 @@ def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
     settings = primitive.settings
 
     def wrapping(*args: Any) -> Any:
-        level, values, arrays = None, [], False
+        level: Any = None
+        values: list[Any] = []
+        arrays, fixed = False, True
         for arg in args:
             kind = type(arg)
-            if kind in NODES:
+            if kind is TapeNode or kind is Node:
                 value = arg.value
-                if level is None:
+                if arg.level is not level:
+                    if level is not None:
+                        return apply(primitive, *args)
                     level = arg.level
-                if type(value) not in VALUE_TYPES or arg.level is not level:
+                if type(value) not in VALUE_TYPES:
                     return apply(primitive, *args)
                 values.append(value)
             elif kind in NUMBERS or (kind in SETTINGS and len(values) in settings):
                 values.append(arg)
                 arrays = arrays or kind in ARRAYS
+                fixed = fixed and kind in IMMUTABLE
             else:
                 return _apply_unwrapped(wrapping, primitive, args)
         if len(values) != arity or not (level or arrays):
@@ -223,80 +240,10 @@ def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
             return apply(primitive, *args)
         if level is None:
             return value
-        kept = tuple([arg if type(arg) in FIXED else _keep(arg, level) for arg in args])
+        kept = args if fixed else tuple([_keep(arg, level) for arg in args])
         return _record(level, primitive, kept, value)
 
     return wrapping
-
-
-# Two arguments are the bulk of all operations. The function is made from its text so that + - * /
-# can be written into it as operators: calling `operator.mul` instead is a fifth slower. The text is
-# known to `linecache`, so that debuggers and tracebacks show the lines that run.
-_BINARY = """
-def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, *rest):
-    if rest:
-        return apply(primitive, a, b, *rest)
-    of_a, of_b = type(a), type(b)
-    if of_a is TapeNode or of_a is Node:
-        level, x = a.level, a.value
-        is_fast = type(level) is FastTape
-        {restated}
-        if of_b is of_a and b.level is level:
-            y = b.value
-        elif of_b is float or of_b is int or of_b is float64:
-            y = b
-        elif of_b is ndarray and b.dtype.kind == "f" and b.ndim:
-            y = b = level.retain(b) if reads_b and is_fast else b
-        elif is_opaque(b) and is_constant(b, level):
-            y, b = b, level.argument(b)
-        else:
-            return explain(a, b)
-    elif of_b is TapeNode:
-        level, x, y = b.level, a, b.value
-        is_fast = type(level) is FastTape
-        if of_a is float or of_a is int or of_a is float64:
-            pass
-        elif of_a is ndarray and a.dtype.kind == "f" and a.ndim:
-            x = a = level.retain(a) if reads_a and is_fast else a
-        elif is_opaque(a) and is_constant(a, level):
-            a = level.argument(a)
-        else:
-            return explain(a, b)
-    elif of_a is ndarray and (of_b is ndarray or of_b is float or of_b is int):
-        try:
-            return {plain} if not POOL.open else compute_pooled(compute, a, b)
-        except REFUSED:
-            return apply(primitive, a, b)
-    else:
-        return explain(a, b)
-    try:
-        value = {value} if not POOL.open else compute_pooled(compute, x, y)
-    except REFUSED:
-        return apply(primitive, take_out(a), take_out(b))
-    if {by_level}:
-        return level.record(primitive, (level.argument(a), level.argument(b)), value)
-    node = TapeNode()
-    node.value = value
-    node.primitive = primitive
-    node.args = (a, b)
-    node.level = level
-    node.index = len(level)
-    level.append(node)
-    return level.slim(node) if type(value) is ndarray and value.size > THRESHOLDS.small else node
-"""
-
-# Whether another primitive may be recorded instead of this one, tested cheaply.
-_PRODUCT = (
-    "if (not is_fast or level.roots) and of_b is of_a "
-    "and (p := a.primitive) is not None and (q := b.primitive) is not None "
-    "and p.squared is not None and q.squared is not None and may_be_0(x) and restate(a, b): "
-    "return explain(a, b)"
-)
-_RESTATED = {
-    "mul": _PRODUCT,
-    "matmul": _PRODUCT,
-    "power": "if may_be_root(a, b) and restate(a, b): return explain(a, b)",
-}
 
 
 def may_be_0(value: Any) -> bool:
@@ -329,8 +276,8 @@ def _may_be_root(base: Any, exponent: Any) -> bool:
 def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
     infix = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
     sign = infix.get(primitive.compute)
-    source = _BINARY.format(
-        restated=_RESTATED.get(primitive.name, "pass"),
+    source = TEXT_OF_TWO_ARGUMENTS.format(
+        restated=RESTATED.get(primitive.name, "pass"),
         value=f"x {sign} y" if sign else "compute(x, y)",
         plain=f"a {sign} b" if sign else "compute(a, b)",
         by_level="True" if is_root_row(primitive) else "not is_fast",  # which notes roots
@@ -339,34 +286,35 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
     def explain(a: Any, b: Any) -> Any:
         if b is NOT_GIVEN:
             return apply(primitive, *[x for x in (a,) if x is not NOT_GIVEN])
-        return _apply_unwrapped(names["wrapping"], primitive, (a, b))
+        return _apply_unwrapped(wrapping, primitive, (a, b))
 
-    names: dict[str, Any] = {
-        "FastTape": FastTape,
-        "THRESHOLDS": THRESHOLDS,
-        "NOT_GIVEN": NOT_GIVEN,
-        "Node": Node,
-        "TapeNode": TapeNode,
-        "POOL": POOL,
-        "REFUSED": REFUSED,
-        "apply": apply,
+    known = {
         "compute": _faster(primitive),
         "explain": explain,
-        "is_constant": _is_constant,
-        "is_opaque": _is_opaque,
-        "compute_pooled": compute_pooled,
-        "float64": np.float64,
-        "may_be_0": may_be_0,
-        "may_be_root": _may_be_root,
-        "ndarray": np.ndarray,
-        "primitive": primitive,
         "restate": primitive.restate,
         "take_out": _take_out,
         "reads_a": 0 in values_read(primitive, (1,)),  # what no rule reads need not be retained
         "reads_b": 1 in values_read(primitive, (0,)),
     }
-    filename = f"<simpleautodiff.fast.calls, the wrapping function of {primitive.name}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    exec(compile(source, filename, "exec"), names)
-    wrapping: Callable[..., Any] = names["wrapping"]
+    wrapping = make_wrapping(primitive.name, source, {**_KNOWN, **known, "primitive": primitive})
     return wrapping
+
+
+_KNOWN: dict[str, Any] = {
+    "FastTape": FastTape,
+    "IMMUTABLE": IMMUTABLE,
+    "THRESHOLDS": THRESHOLDS,
+    "NOT_GIVEN": NOT_GIVEN,
+    "Node": Node,
+    "TapeNode": TapeNode,
+    "POOL": POOL,
+    "REFUSED": REFUSED,
+    "apply": apply,
+    "is_constant": _is_constant,
+    "is_opaque": _is_opaque,
+    "compute_pooled": compute_pooled,
+    "float64": np.float64,
+    "may_be_0": may_be_0,
+    "may_be_root": _may_be_root,
+    "ndarray": np.ndarray,
+}

@@ -126,15 +126,17 @@ def pull_power(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
 def pull_getitem(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Add the adjoints of elements to those of the array that they were taken from."""
     arg, index = node.args
-    if type(index) is Constant or sweep.needs_masks(arg):
-        return False
-    total = sweep.own(arg, adjoint)
+    total = sweep.own(arg, adjoint) if type(index) is not Constant else None
     if total is None:
         return False
-    if is_basic(index):
-        total[index] += adjoint
-    else:
+    if not is_basic(index):
         np.add.at(total, index, adjoint)
+        return True
+    part = total[index]
+    if type(part) is np.ndarray:
+        np.add(part, adjoint, part)
+    else:
+        total[index] = part + adjoint
     return True
 
 
@@ -177,8 +179,14 @@ def pull_stack(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Give each number the adjoint of its element."""
     if type(adjoint) is not np.ndarray:
         return False
+    bar = sweep.bar
     for arg, term in zip(node.args, adjoint, strict=True):
-        if type(arg) is TapeNode:
+        if type(arg) is not TapeNode:
+            continue
+        if type(term) is np.float64 and type(arg.value) is np.float64:  # written out, as above all
+            old = bar[arg.index]
+            bar[arg.index] = term if old is None else old + term
+        else:
             sweep.add(arg, term)
     return True
 

@@ -21,6 +21,7 @@ from simpleautodiff.fast.small_sweep import find_slope
 from simpleautodiff.fast.thresholds import THRESHOLDS
 
 FLOATS = {float, np.float64}
+_REALS = {int, *FLOATS}
 _EXACT_UP_TO = 2**53  # integers up to here are exact as floats
 
 
@@ -97,7 +98,9 @@ def reverse_sweep(
                 arrays.pull_large(node, adjoint, 1.0)
             elif kind is Scaled:
                 arrays.pull_large(node, adjoint.array, adjoint.factor)
-            elif kind is not ndarray and isinstance(adjoint, PartialAdjoint):
+            elif (
+                kind is not ndarray and kind is not float64 and isinstance(adjoint, PartialAdjoint)
+            ):
                 arrays.pull_partial(node, adjoint)
             else:
                 direct = PULLS.get(primitive)
@@ -119,11 +122,12 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
     args = node.args
     if len(args) == 1:
         (arg,) = args
+        rule: Any = node.primitive.partials[0]  # type: ignore[union-attr]
         try:
-            slope = node.primitive.partials[0](node.value, arg.value)  # type: ignore[union-attr]
+            slope = rule if type(rule) is int else rule(node.value, arg.value)
         except REFUSED:
             slope = node.primitive.partial(0, node.value, (arg.value,))  # type: ignore[union-attr]
-        term = adjoint * slope if type(slope) is float else pull(slope, adjoint)
+        term = adjoint * slope if type(slope) in _REALS else pull(slope, adjoint)
         if term is not ZERO:
             old = bar[arg.index]
             bar[arg.index] = term if old is None else plus(old, term)
@@ -140,11 +144,11 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
                 old, term = bar[b.index], adjoint * (-node.value * slope)
                 bar[b.index] = term if old is None else old + term
             return
-    values = node.values()
+    values = [x.value if type(x) is TapeNode or type(x) is Constant else x for x in args]
     for k, arg in enumerate(args):
         if type(arg) is TapeNode:
             slope = find_slope(node.primitive, k, node.value, values)
-            term = adjoint * slope if type(slope) is float else pull(slope, adjoint)
+            term = adjoint * slope if type(slope) in _REALS else pull(slope, adjoint)
             if term is not ZERO:
                 old = bar[arg.index]
                 bar[arg.index] = term if old is None else plus(old, term)

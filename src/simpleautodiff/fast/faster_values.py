@@ -117,6 +117,21 @@ def _reshape(compute: Compute) -> Compute:
     return lambda x, new: x.reshape(new) if type(x) is np.ndarray else compute(x, new)
 
 
+_NUMPY = {np.ndarray, np.float64}
+
+
+def _set_item(compute: Compute) -> Compute:
+    def set_item(x: Any, value: Any, index: Any) -> Any:
+        """Copy an array and write to the copy, without asking for the dtype of both."""
+        if type(x) is not np.ndarray or type(value) not in _NUMPY or value.dtype is not x.dtype:
+            return compute(x, value, index)
+        out = x.copy("K")
+        out[index] = value
+        return out
+
+    return set_item
+
+
 def _roll(compute: Compute) -> Compute:
     def roll(x: Any, shift: tuple[int, ...], axis: tuple[int, ...]) -> Any:
         """Roll elements along one axis after another, in two pieces each."""
@@ -147,6 +162,7 @@ FASTER: dict[str, Callable[[Compute], Compute]] = {  # by row, from its own func
     "power": _power,
     "reshape": _reshape,
     "roll": _roll,
+    "set_item": _set_item,
     "sech_squared": _sech_squared,
     "sigmoid": _sigmoid,
     "softplus": _softplus,

@@ -14,6 +14,7 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.fast.direct_pulls import NUMPY_TYPES, PULLS
 from simpleautodiff.fast.faster_values import ADD_IN_PLACE, UNMASKED, fit_quickly
 from simpleautodiff.fast.finite_slopes import has_singular_slopes
+from simpleautodiff.fast.freed_memory import keep_freed_memory
 from simpleautodiff.fast.thresholds import THRESHOLDS
 
 _ARRAY = np.ndarray
@@ -24,7 +25,7 @@ _SINGLE = {*_PYTHON, np.float64}
 def find_slope(primitive: Any, k: int, value: Any, values: Sequence[Any]) -> Any:
     """Return a local derivative, by its rule alone if nothing has to be widened or explained."""
     rule = primitive.partials[k]
-    if not callable(rule):
+    if type(rule) is int or not callable(rule):
         return rule
     if len(values) == 1 or type(value) is float or _are_alike(value, values):
         try:
@@ -36,6 +37,8 @@ def find_slope(primitive: Any, k: int, value: Any, values: Sequence[Any]) -> Any
 
 def _are_alike(value: Any, values: Sequence[Any]) -> bool:
     """Tell whether values have the dtype of a result of NumPy, or are Python's numbers."""
+    if type(value) is np.float64 and _SINGLE.issuperset(map(type, values)):
+        return True
     if type(value) not in NUMPY_TYPES:
         return False
     dtype = value.dtype
@@ -63,6 +66,7 @@ class SmallSweep:
         self.partly = partly  # whether adjoints of inputs keep them, too
         self.guess: Any = None  # how NumPy treats errors, if its warnings are off for a guess
         self.owned: set[int] = set()
+        keep_freed_memory()
 
     def end(self) -> bool:
         """End the sweep; tell whether it was based on a guess."""
@@ -150,29 +154,38 @@ class SmallSweep:
         elif kind not in _SINGLE or wanted not in _SINGLE:
             term = fit_quickly(term, like)
         old = bar[i]
-        if old is not None:
-            term = old + term if type(term) in NUMPY_TYPES else plus(old, term)
-        bar[i] = term
+        if old is None:
+            bar[i] = term
+        elif type(term) is _ARRAY and type(old) is _ARRAY:
+            if i in self.owned and old.dtype is term.dtype:
+                np.add(old, term, old)
+            else:
+                bar[i] = old + term
+                self.owned.add(i)
+        else:
+            bar[i] = old + term if type(term) is np.float64 else plus(old, term)
 
     def own(self, arg: Node, adjoint: Any) -> Any:
-        """Return the adjoint of a small array, to be added to in place; None if it cannot be."""
+        """Return the adjoint of a small array, to be added to in place; None if it cannot be.
+
+        An adjoint that is an array has no structural zeros, so that sums with it need no masks.
+        """
         like, i, bar = arg.value, arg.index, self.bar
-        if type(like) is not np.ndarray or like.size > THRESHOLDS.small:
+        total, kind = bar[i], type(adjoint)
+        if type(like) is not _ARRAY or like.size > THRESHOLDS.small:
+            return None
+        if kind is not float and kind not in NUMPY_TYPES:
             return None
         dtype = like.dtype
-        if type(adjoint) is not float and (
-            not isinstance(adjoint, (np.ndarray, np.float64)) or adjoint.dtype is not dtype
-        ):
+        if kind is not float and adjoint.dtype is not dtype:
             return None
-        total = bar[i]
-        if i in self.owned and type(total) is np.ndarray and total.dtype is dtype:
+        if total is not None and (type(total) is not _ARRAY or total.dtype is not dtype):
+            return None
+        if i in self.owned:
             return total
-        if total is None:
-            total = np.zeros(like.shape, dtype)
-        elif type(total) is not np.ndarray or total.dtype is not dtype:
+        if self.needs_masks(arg):
             return None
-        else:
-            total = total.copy()
+        total = np.zeros(like.shape, dtype) if total is None else total.copy()
         bar[i] = total
         self.owned.add(i)
         return total

@@ -112,7 +112,7 @@ def array(object: Any, dtype: Any = None, ndmin: int = 0, order: Any = None) -> 
     """Join nested lists of nodes."""
     if issubclass(type(object), _SEQUENCES):
         parts, lengths = _flatten_lists(object)
-        result = stack([as_array(part) for part in parts])
+        result = stack(parts)
         result = reshape(result, (*lengths, *shape_of(result)[1:])) if len(lengths) > 1 else result
     else:
         result = as_array(object)
@@ -123,7 +123,7 @@ def array(object: Any, dtype: Any = None, ndmin: int = 0, order: Any = None) -> 
 def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
     """Return what nested lists hold, and the length of the lists at each depth."""
     parts, lengths = list(nested), [len(nested)]
-    while parts and all(issubclass(type(part), _SEQUENCES) for part in parts):
+    while (kinds := set(map(type, parts))) and all(map(_is_sequence, kinds)):
         (length, *others) = {len(part) for part in parts}
         if others:
             raise ArgumentError(
@@ -132,7 +132,13 @@ def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
             )
         lengths.append(length)
         parts = [each for part in parts for each in part]
-    return [array(part) if issubclass(type(part), _SEQUENCES) else part for part in parts], lengths
+    if any(map(_is_sequence, kinds)):
+        parts = [array(part) if _is_sequence(type(part)) else part for part in parts]
+    return parts, lengths
+
+
+def _is_sequence(kind: type) -> bool:
+    return issubclass(kind, _SEQUENCES)
 
 
 def new_array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:

@@ -22,10 +22,15 @@ from simpleautodiff.rules.branches import where
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 
+def is_plain_index(index: Any) -> bool:
+    """Tell whether an index has integers, slices and arrays only."""
+    kind = type(index)
+    return kind in _PLAIN_PARTS or (kind is tuple and _PLAIN_PARTS.issuperset(map(type, index)))
+
+
 def to_plain_index(index: Any) -> Any:
     """Return an index without nodes; a list with opaque integers is an array, as NumPy reads it."""
-    kind = type(index)
-    if kind in _PLAIN_PARTS or (kind is tuple and _PLAIN_PARTS.issuperset(map(type, index))):
+    if is_plain_index(index):
         return index
     if isinstance(index, tuple):
         return tuple([_to_plain_part(part) for part in index])

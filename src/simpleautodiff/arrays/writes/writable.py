@@ -23,7 +23,7 @@ from simpleautodiff.arrays.shaping import layout_of
 from simpleautodiff.arrays.writes.example_indices import is_single, put_each, take_each
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, Written, take_current, to_plain
-from simpleautodiff.core.node import NODES
+from simpleautodiff.core.node import NODES, TapeNode
 from simpleautodiff.errors import LostDerivativeError, ReadOnlyError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import (
@@ -62,7 +62,8 @@ def current(self: Writable) -> Any:
         if view.cell is not None and view.cell in view.base.writes:
             return unpromote(view.base.writes[view.cell])
         return view.read(_find_readable(view.base, view.cell))
-    self.value = unpromote(self.value)
+    if type(self.value) is not TapeNode:
+        self.value = unpromote(self.value)
     if self.writes:
         _apply_writes(self)
     return self.value
@@ -194,14 +195,17 @@ def _apply_writes(self: Writable) -> None:
             self.value = set_item(self.value, unpromote(value), cell)
         return
     index = tuple(np.array(part) for part in zip(*self.writes, strict=True))
-    values, self.writes = [unpromote(value) for value in self.writes.values()], {}
+    values = [value if type(value) in _ELEMENTS else _as_array(unpromote(value))
+              for value in self.writes.values()]  # fmt: skip
+    self.writes = {}
     if any(isinstance(value, Traced) for value in values):
-        self.value = set_item(self.value, stack([_as_array(value) for value in values]), index)
+        self.value = set_item(self.value, stack(values), index)
     else:
         self.value = set_item(self.value, np.array(values), index)
 
 
 _FEW = 2  # up to so many elements are written one by one
+_ELEMENTS = {TapeNode, np.float64}
 
 
 def _as_array(value: Any) -> Any:
@@ -215,7 +219,7 @@ def get_item(self: Writable, index: Any) -> Any:
         if cell in self.writes:
             return self.writes[cell]
         array = unpromote(self.value) if _fits(self, cell) else self.current
-        return _read(array, cell)
+        return _read(array, cell if len(cell) > 1 else cell[0])
     kind = type(index)
     if kind is not slice and not (kind is tuple and _BASIC.issuperset(map(type, index))):
         if find_batches(index):

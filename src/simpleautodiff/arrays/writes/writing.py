@@ -66,6 +66,7 @@ from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_array
 from simpleautodiff.values.pytree import map_leaves
 
+_FLOAT = np.dtype(float)
 _BINARY_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 _COMPARISON_OPERATORS = ("lt", "le", "gt", "ge", "eq", "ne")
 _UNARY_OPERATORS = ("neg", "pos", "abs")
@@ -116,7 +117,7 @@ FUNCTIONS[np.empty] = _make_new(np.zeros)
 
 
 def _get(self: Writable, index: Any) -> Any:
-    return get_item(self, to_plain_index(index))
+    return get_item(self, index if type(index) is int else to_plain_index(index))
 
 
 def _get_attribute(self: Writable, name: str) -> Any:
@@ -132,15 +133,16 @@ def _get_attribute(self: Writable, name: str) -> Any:
 
 
 def _set(self: Writable, index: Any, value: Any) -> None:
-    index = to_plain_index(index)
+    index = index if type(index) is int else to_plain_index(index)
+    cell = as_cell(self, index)
     if type(value) not in NODES:
         if is_written_where_it_lies(self, index, value):
             return
         value = take_current(value)
         if type(value) is list or type(value) is tuple:
             value = FUNCTIONS[np.asarray](value)
-    _check_dtype(self, value)
-    cell = as_cell(self, index)
+    if self.form[1] is not _FLOAT:  # `as_cell` has found it
+        _check_dtype(self, value)
     if cell is not None and write_cell(self, cell, value):
         return
     value = repeat_for_flat(self, index, value)

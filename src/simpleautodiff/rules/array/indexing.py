@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -200,7 +201,7 @@ def _masked(bar: Any, mask: Any) -> Any:
 
 getitem: Wrapping = linear_row(
     "getitem",
-    lambda x, index: x[index],
+    operator.getitem,
     _getitem_back,
     1,
     "the derivative is 1 for the selected elements and 0 for the others",
