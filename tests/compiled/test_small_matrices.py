@@ -6,9 +6,9 @@ from scipy import linalg
 
 import simpleautodiff as ad
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
-from simpleautodiff.compiled.scalar.small_matrices import LARGEST, SmallMatrices
+from simpleautodiff.compiled.scalar.small_matrices import SMALL_SIZE, SmallMatrices
 
-SIZES = range(1, LARGEST + 1)
+SIZES = range(1, SMALL_SIZE + 1)
 TIERS = ["numpy", "tape", "cheap", "optimised"]
 
 NUMPY = {

@@ -27,7 +27,7 @@ from simpleautodiff.compiled.running.runnable import (
     describe_failure,
 )
 from simpleautodiff.compiled.scalar.kernel import Kernel, as_leaves, empty_leaves
-from simpleautodiff.compiled.scalar.scalar_program import REFUSED
+from simpleautodiff.compiled.scalar.scalar_program import LEFT_TO_NUMPY
 
 CALLS_TO_COMPILE, CALLS_TO_OPTIMISE = 8, 64
 FEW_STEPS = 100  # programs that are optimised in less time than the interpreter is compiled in
@@ -63,7 +63,7 @@ class TieredScalarProgram(EnteredProgram):
         else:
             outputs = empty_leaves(self.kernel.outputs)
             status = self._compiled(as_leaves(inputs, self.kernel.inputs), outputs)
-        if status == REFUSED:
+        if status == LEFT_TO_NUMPY:
             raise np.linalg.LinAlgError("there is no result for this matrix")
         return status, list(outputs)
 

@@ -27,7 +27,7 @@ from simpleautodiff.compiled.scalar.operations import (
 )
 from simpleautodiff.compiled.scalar.simpler_steps import SIMPLER
 
-REFUSED = -3  # the status of code that returns nothing because NumPy may raise an error
+LEFT_TO_NUMPY = -3  # the status of code that returns nothing because NumPy may raise an error
 
 Step = tuple[Any, ...]
 FOLDED = frozenset(OPERATIONS) - {"select"}
@@ -176,7 +176,7 @@ class ScalarProgram:
     def checks(self) -> list[tuple[int, int, bool]]:
         """All conditions, in order: the status where one does not hold, a bool, what it must be."""
         guards = [(1 + k, place, known) for k, (place, known) in enumerate(self.guards)]
-        return guards + [(REFUSED, place, True) for place in self.required]
+        return guards + [(LEFT_TO_NUMPY, place, True) for place in self.required]
 
     # The whole. -----------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ import numpy as np
 from simpleautodiff.compiled.scalar.operations import BOOL, FLOAT32, FLOAT64
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
-LARGEST = 4  # rows of a matrix; there are too many choices in a larger one
+SMALL_SIZE = 4  # rows of a matrix; there are too many choices in a larger one
 
 _DIGITS = {FLOAT64: 2.0**44, FLOAT32: 2.0**15}  # the reciprocal of 256 units in the last place
 _Steps = list[int]  # the numbers of a row, or of a column

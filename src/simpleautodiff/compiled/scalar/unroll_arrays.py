@@ -37,7 +37,7 @@ from simpleautodiff.compiled.scalar.operations import (
 )
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.share_reciprocals import share_reciprocals
-from simpleautodiff.compiled.scalar.small_matrices import LARGEST, SmallMatrices
+from simpleautodiff.compiled.scalar.small_matrices import SMALL_SIZE, SmallMatrices
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import TraceError
 from simpleautodiff.rules.array.indexing import is_basic
@@ -213,7 +213,7 @@ class _Unrolling:
         """Return the steps of a row of linear algebra, for each matrix of a stack."""
         given = [self._value(arg, None if dtype == BOOL else dtype) for arg in line.args]
         sizes = [n for matrix in given for n in matrix.shape[-2:]]
-        if not 0 < min(sizes) <= max(sizes) <= LARGEST:
+        if not 0 < min(sizes) <= max(sizes) <= SMALL_SIZE:
             raise NotUnrolledError(f"{line.name} of matrices that are not small")
         if self.flat.dtypes[given[0].flat[0]] not in (FLOAT64, FLOAT32):
             raise NotUnrolledError(f"{line.name} of matrices of other numbers")

@@ -15,7 +15,7 @@ from simpleautodiff.compiled.array.view_accesses import View, apart, layout, mat
 from simpleautodiff.compiled.backends.llvm.blas import BlasBuilder
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
-from simpleautodiff.compiled.scalar.scalar_program import REFUSED
+from simpleautodiff.compiled.scalar.scalar_program import LEFT_TO_NUMPY
 
 
 def write_factor(module: Module, piece: LapackCall) -> tuple[str, list[int]]:
@@ -85,7 +85,7 @@ class LapackBuilder(BlasBuilder):
             "done:",
             "  ret i32 0",
             "failed:",
-            f"  ret i32 {REFUSED}",
+            f"  ret i32 {LEFT_TO_NUMPY}",
         ]
 
 
