@@ -53,6 +53,9 @@ MORE = {  # rows that no function of NumPy meets
     "pieces": lambda x: np.linalg.pinv(x) + np.linalg.qr(x)[1] + np.linalg.slogdet(x)[1],
     "eigenvectors": lambda x: np.linalg.eigh(x + x.T)[1] ** 2 + np.abs(np.linalg.eig(x)[1]),
     "singular": lambda x: np.linalg.svd(x, full_matrices=False)[0] ** 2,
+    "null vectors": lambda x: (
+        np.linalg.svd(x[:2])[2] ** 2 + np.linalg.svd(x[:, :2])[0] ** 2  # completed to a basis
+    ),
     "roll": lambda x: np.roll(x, 1) + np.cumsum(x, 0) + np.linalg.cholesky(x @ x.T),
     "parts": lambda x: np.real(np.conj(x * (1 + 2j))) + np.imag(x * 2j),
     "transforms": lambda x: np.fft.irfft(np.fft.rfft(x)[:, :2], 3) + np.abs(np.fft.fft(x)),
