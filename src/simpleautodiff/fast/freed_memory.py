@@ -10,21 +10,20 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 
-from simpleautodiff.fast.thresholds import THRESHOLDS
-
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc: the parameters of `mallopt`
-_LARGEST_MMAP_THRESHOLD = 2**25  # bytes; glibc itself rises to it as a program frees large blocks
+_LARGEST_MMAP_THRESHOLD = 2**25  # bytes
 
 
 @cache
 def keep_freed_memory() -> None:
-    """Tell the C library to keep as much free memory as the pool does.
+    """Tell the C library to keep up to 64 MiB of free memory.
 
-    Without such a function, as on macOS and Windows, nothing happens.
+    These are the thresholds that glibc comes to by itself once a program has freed a block of
+    32 MiB. Without such a function, as on macOS and Windows, nothing happens.
     """
     try:
         set_option = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):
         return
     set_option(_MMAP_THRESHOLD, _LARGEST_MMAP_THRESHOLD)
-    set_option(_TRIM_THRESHOLD, THRESHOLDS.pool)
+    set_option(_TRIM_THRESHOLD, 2 * _LARGEST_MMAP_THRESHOLD)
