@@ -50,6 +50,15 @@ def test_splines_of_nodes(name):
     alike(ad.jit(ad.grad(total))(C), ad.grad(total)(C), 1e-12)
 
 
+@pytest.mark.parametrize("kind", ["linear", "nearest", "quadratic", "cubic", 5])
+def test_interp1d_of_nodes(kind):
+    y, weights = np.sin(3 * X), si.interp1d(X, np.eye(len(X)), kind, axis=0)(T)
+    f = lambda y: np.sum(si.interp1d(X, y, kind)(T) ** 2)
+    alike(ad.grad(f)(y), 2 * weights.T @ (weights @ y), 1e-12)
+    alike(ad.hessian(f)(y), 2 * weights.T @ weights, 1e-12)
+    alike(ad.jit(ad.grad(f))(y), ad.grad(f)(y), 1e-12)
+
+
 def test_what_splines_of_nodes_refuse():
     for f, message in (
         (lambda c: si.BSpline(np.sort(c), c[:2], 3)(0.3), "knots .* plain numbers"),
