@@ -14,9 +14,9 @@ def record(f, x, monkeypatch):
     tried = []
     plain = tiers.unroll_if_small
 
-    def unroll(*args):
+    def unroll(*args, **settings):
         tried.append(args)
-        return plain(*args)
+        return plain(*args, **settings)
 
     monkeypatch.setattr(tiers, "unroll_if_small", unroll)
     return ad.jit(f, tier="optimised")(x), bool(tried)

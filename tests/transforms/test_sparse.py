@@ -149,7 +149,7 @@ def test_scipy_takes_them():
 
 def test_a_batch_of_sparse_matrices_is_refused():
     f = ad.sparse_jacobian(lambda x: x[1:] * x[:-1])
-    with pytest.raises(ad.LostDerivativeError, match="toarray"):
+    with pytest.raises(ad.ResultError, match=r"vmap makes arrays .* return A\.toarray\(\)"):
         ad.vmap(f)(np.ones((2, 3)))
     dense = ad.vmap(lambda x: f(x).toarray())(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
     np.testing.assert_array_equal(dense, [[[2, 1, 0], [0, 3, 2]], [[5, 4, 0], [0, 6, 5]]])

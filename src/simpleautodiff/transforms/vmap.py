@@ -17,6 +17,7 @@ from simpleautodiff.errors import (
     ArgumentError,
     InputError,
     LostDerivativeError,
+    ResultError,
     RuleError,
     ran_scipy,
 )
@@ -211,6 +212,11 @@ def _unbatch_result(leaf: Any, axis: Any, level: BatchLevel, f: F) -> Any:
     """Return a result with the examples along an axis; None: all examples have the same one."""
     inner = leaf.value if isinstance(leaf, Traced) and leaf.level is level else leaf
     check_open(inner, f"the result of {name_of(f)}")
+    if hasattr(type(leaf), "tocsr"):
+        raise ResultError(
+            f"a result of {name_of(f)} is a sparse matrix, and vmap makes arrays of all examples; "
+            "return A.toarray()"
+        )
     if axis is not None:
         _check_out_axis(axis, (level.size, *shape_of(leaf)), f)
         return twin(unwrap_foreign(unbatch(leaf, axis, level)))
