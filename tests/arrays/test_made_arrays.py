@@ -3,6 +3,7 @@
 import threading
 from collections import deque
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.fft
@@ -781,6 +782,17 @@ def test_a_matrix_made_inside_without_a_real_logarithm():
     for _ in range(2):  # the second time it is known to need replacements
         with pytest.raises(ad.DomainError, match="logm of this matrix is not real"):
             ad.grad(f)(-1.0)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_the_shape_of_a_window_has_a_derivative(count):
+    def window(beta, i):
+        side = mpmath.mpf(2 * i) / (count - 1) - 1 if count > 1 else 0
+        return mpmath.besseli(0, beta * mpmath.sqrt(1 - side**2)) / mpmath.besseli(0, beta)
+
+    slope = sum((i + 1) * mpmath.diff(lambda beta, i=i: window(beta, i), 3) for i in range(count))
+    f = lambda beta: np.sum(np.kaiser(count, beta) * np.arange(1.0, count + 1))
+    assert ad.value_and_grad(f)(3.0) == pytest.approx((f(3.0), float(slope)), rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -364,6 +364,15 @@ def test_the_jacobian_is_filled_in(method):
     assert calls[-1] == "own" or "own" in calls
 
 
+def test_odeint_starts_from_one_number_as_scipys_does():
+    def last(rate, start):
+        return scipy.integrate.odeint(lambda y, t: -rate * y, start, [0.0, 2.0])[-1, 0]
+
+    found = ad.grad(last, (0, 1))(0.5, 3.0)
+    assert found == pytest.approx((-6 * np.exp(-1), np.exp(-1)), rel=1e-6)
+    assert ad.grad(last)(0.5, 3.0) == pytest.approx(-6 * np.exp(-1), rel=1e-6)
+
+
 @pytest.mark.slow
 def test_odeint_is_called_as_in_autograd_and_jax():
     jax = pytest.importorskip("jax")

@@ -77,10 +77,21 @@ def _arange(*bounds: Any, dtype: Any = None, **ignored: Any) -> Any:
     return numbers if dtype is None else np.asarray(numbers, like=numbers).astype(dtype)
 
 
+def _kaiser(M: Any, beta: Any) -> Any:
+    """Do what np.kaiser does, which stores the shape of the window in an array of its own."""
+    if not has_node([beta]):
+        return np.kaiser(M, beta)
+    if M == 1:
+        return np.ones(1)
+    half = (M - 1) / 2.0
+    return np.i0(beta * np.sqrt(1 - ((np.arange(0, M) - half) / half) ** 2.0)) / np.i0(beta)
+
+
 _BY_ROWS = {"C", "C_CONTIGUOUS", "CONTIGUOUS"}  # what np.require may be asked for
 _BY_COLUMNS = {"F", "F_CONTIGUOUS", "FORTRAN"}
 UNDISPATCHED: dict[Any, Any] = {
     np.arange: _arange,
+    np.kaiser: _kaiser,
     np.nditer: iterate_elements,
     np.require: _require,
     np.asarray_chkfinite: _require_finite,

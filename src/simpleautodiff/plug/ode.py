@@ -165,7 +165,8 @@ def odeint(func: F, y0: Any, t: Any, args: Any = (), **options: Any) -> Any:
         return func(y, t, *rest)
 
     settings = {"method": "LSODA", "rtol": 1.49e-8, "atol": 1.49e-8, **options}
-    found = solve_ivp(fun, (t[0], t[-1]), y0, t_eval=t, args=as_tuple(args), **settings)
+    start = np.atleast_1d(vector(y0))  # as SciPy's odeint takes one number
+    found = solve_ivp(fun, (t[0], t[-1]), start, t_eval=t, args=as_tuple(args), **settings)
     return np.transpose(check_success(found, to_plain(t)[[0, -1]]).y)
 
 
