@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.call_arguments import bind_arguments
 from simpleautodiff.arrays.call_hints import random_call_error
 from simpleautodiff.arrays.operators import BINARY
 from simpleautodiff.arrays.registry import (
@@ -22,7 +23,6 @@ from simpleautodiff.arrays.registry import (
     METHOD_NAMES,
     PLAIN_FUNCTIONS,
     RETURNING_ARGUMENT,
-    bind_arguments,
     implements,
     name_of,
     write_result,
