@@ -49,7 +49,7 @@ def _if_number(*args: Any, **kwargs: Any) -> bool:
 
 
 def _if_numpys_number(*args: Any) -> bool:
-    """Tell whether x**y is of NumPy's single numbers, of which `np.power` rounds differently."""
+    """Tell whether x**y has a NumPy scalar as operand, which `np.power` rounds differently."""
     return any(isinstance(to_plain(arg), np.generic) for arg in args) and _if_number(*args)
 
 

@@ -125,7 +125,7 @@ class RecordedCall:
         return [combine_gradients(u, v, node.value, self.f) for u, v, node in parts]
 
     def pull_inside(self, seeds: list[tuple[Any, Any]]) -> list[Any]:
-        """Sweep back inside of a rule: structural zeros stay, whole ones and those of elements."""
+        """Sweep back for a rule: structural zeros, also of single elements, are kept as such."""
         if self.turned is not None:
             return self.pull(seeds)
         return [ZERO if x is None else x for x in self.sweep_back(seeds, partly=True)]

@@ -68,7 +68,7 @@ def check_tuples(name: str, primals: Any, tangents: Any) -> None:
 
 
 def copy_shared(derivatives: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
-    """Copy views, what is one of the `given` arrays, and what is there twice."""
+    """Copy each array that is a view, is one of the `given` arrays, or has occurred before."""
     seen, own = {id(x) for x in given}, []
     for x in derivatives:
         if isinstance(x, np.ndarray):

@@ -79,7 +79,7 @@ def _carry(solver: Any, carrier: str) -> Any:
 
 
 def refuse_nodes(function: Any, name: str) -> Any:
-    """Return a function that raises where it would give a node to compiled code, which prints."""
+    """Return a function that raises if it returns a node: compiled code would print the error."""
 
     @functools.wraps(function)
     def refusing(*args: Any) -> Any:

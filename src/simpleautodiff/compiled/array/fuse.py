@@ -227,7 +227,7 @@ class Fusion:
         return large and self._keeps_little(view.root)
 
     def _keeps_little(self, root: int) -> bool:
-        """Tell whether a line is computed from at most one array of its own layout."""
+        """Tell whether all that a line is computed from in its loop is at most one stored array."""
         inside, kept = [root], set()
         for number in inside:
             for arg in places(self.plan.lines[number].args):

@@ -117,7 +117,7 @@ class _Cleaner:
         return self._known[key]
 
     def _put_together(self, line: Line) -> Any:
-        """Return the sum of an array and a part of it that was set to 0, without adding.
+        """Return a sum as the original array, if a part of it was set to 0 and is added back.
 
         The adjoints of `y[1:] += x` have this form: those of the part are taken out, and put back.
         """

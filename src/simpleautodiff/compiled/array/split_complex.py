@@ -217,7 +217,7 @@ class _Splitter:
 
 
 class _Whole:
-    """The arguments of lines that are not split."""
+    """The results of lines as whole complex values, for lines that are not split."""
 
     def __init__(self, of: _Splitter) -> None:
         self.of = of

@@ -25,7 +25,7 @@ class Price(NamedTuple):
 
 
 def choose_kept(choices: Mapping[int, Price], needed: Iterable[int]) -> set[int]:
-    """Return the lines that are kept, where the `needed` ones are read.
+    """Return the lines to keep so that all `needed` ones are kept, or computed from kept ones.
 
     Examples
     --------

@@ -322,14 +322,14 @@ def _pinv_pull(bar: Any, p: Any, a: Any) -> Any:
 
 
 def _off_columns(x: Any, a: Any, p: Any) -> Any:
-    """Return (1 - a p) x, projected twice: p magnifies what rounding leaves of the first time."""
+    """Return (1 - a p) x; it is projected twice, as p magnifies the rounding of the first time."""
     for _ in range(2):
         x = x - matmul(a, matmul(p, x))
     return x
 
 
 def _off_rows(x: Any, p: Any, a: Any) -> Any:
-    """Return x (1 - p a), projected twice as well."""
+    """Return x (1 - p a); it is projected twice, too."""
     for _ in range(2):
         x = x - matmul(matmul(x, p), a)
     return x
