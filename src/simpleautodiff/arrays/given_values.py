@@ -53,10 +53,6 @@ def _if_numpys_number(*args: Any) -> bool:
     return any(isinstance(to_plain(arg), np.generic) for arg in args) and _if_number(*args)
 
 
-def _if_many(subscripts: Any, *operands: Any, **kwargs: Any) -> bool:
-    return len(operands) > 2 or not isinstance(subscripts, str) or "." in subscripts
-
-
 def _if_number_or_stack(*args: Any, **kwargs: Any) -> bool:
     return any(np.ndim(to_plain(arg)) not in (1, 2) for arg in args)
 
@@ -100,7 +96,6 @@ ROUNDED_OTHERWISE: dict[Any, Function] = {
     np.power: _if_numpys_number,
     np.dot: _if_number_or_stack,
     np.inner: _if_number,
-    np.einsum: _if_many,
     np.linalg.pinv: _if_hermitian,
     np.linalg.svd: _if_values_alone,
 }
