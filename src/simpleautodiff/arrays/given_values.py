@@ -74,6 +74,7 @@ def _if_hermitian(*args: Any, hermitian: bool = False, **kwargs: Any) -> bool:
 # The functions whose implementations round differently, and for which arguments.
 ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.prod, np.nanprod, np.cumprod, np.nancumprod, np.vander), _always),
+    **dict.fromkeys((np.nansum, np.nanmean, np.nanvar, np.nanstd), _always),
     **dict.fromkeys((np.sinc, np.i0, np.cov, np.corrcoef, np.average, np.gradient), _always),
     **dict.fromkeys((np.quantile, np.percentile, np.nanquantile, np.nanpercentile), _always),
     **dict.fromkeys((np.interp, np.pad, np.correlate, np.poly, np.polydiv, np.polyfit), _always),
