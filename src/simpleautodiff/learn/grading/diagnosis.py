@@ -206,8 +206,8 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
 
     def exact(faults: tuple[str, ...], way: tuple[str, ...] = ()) -> bool:
         named = (*faults, *way)
-        assigns = any(fault.startswith("overwritten") for fault in faults)  # then zeros matter
-        matter = assigns and IN_TURN not in way
+        by_order = any(fault.startswith(("overwritten", "stale_sum")) for fault in faults)
+        matter = by_order and IN_TURN not in way  # then zeros do, and what earlier graphs left
         own = (style for style in styles if matter or style not in ZEROS)
         return any(all(run.explained(named, style) for run in ordered) for style in own)
 
