@@ -272,7 +272,10 @@ class LearnerEngine:
 
         def computes(operation: str) -> bool:
             try:
-                self.compute({"y": self.try_operation(operation, (0.75, 2))})
+                node = self.try_operation(operation, (0.75, 2))
+                self.compute({"y": node})
+                if self.value(node) is None and self.modes == ("reverse",):
+                    self.sweep("reverse", node)  # which computes what is only written down
             except Exception:
                 return False
             return True
