@@ -13,7 +13,7 @@ from simpleautodiff.compiled.finish_results import (
     find_finish,
 )
 from simpleautodiff.compiled.loops.plain_loops import NotAsLoop, PlainLoops
-from simpleautodiff.compiled.loops.replace_code import LongRecording, LoopsToRecord
+from simpleautodiff.compiled.loops.replace_code import FunctionsInMemory, LongRecording, LoopsToRecord
 from simpleautodiff.compiled.paths import Answer, Path
 from simpleautodiff.compiled.record_function import F, Options, RecordedFunction, record_program
 from simpleautodiff.compiled.signature import CallSignature
@@ -83,11 +83,11 @@ def _record_with_loops(
     If `finds_loops`, a recording that turns out to be long begins again, with the loop in which it
     is by one step. What cannot be recorded so is recorded with all its steps.
     """
-    known = loops
+    known, functions = loops, FunctionsInMemory()
     looking = finds_loops and options.tier not in ("numpy", "tape") and TARGET.is_available()
     for _ in range(MOST_LOOPS if looking else 0):
         try:
-            with loops.replaced():
+            with loops.replaced(functions):
                 made = record_program(f, described, options, loops.stop_in_loop, assumes)
                 return made, loops
         except LongRecording as long:
@@ -98,5 +98,5 @@ def _record_with_loops(
             if loops is known:
                 raise
             break
-    with known.replaced():
+    with known.replaced(functions):
         return record_program(f, described, options, assumes=assumes), known
