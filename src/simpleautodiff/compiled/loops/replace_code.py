@@ -8,9 +8,11 @@ others, it does what it did before.
 from __future__ import annotations
 
 import gc
+import operator
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import compress, repeat
 from types import CodeType, FunctionType
 
 from simpleautodiff.compiled.loops.rewrite_loops import (
@@ -128,7 +130,9 @@ class FunctionsInMemory:
 
     @cached_property
     def _all(self) -> list[FunctionType]:
-        return [x for x in gc.get_objects() if type(x) is FunctionType]
+        objects = gc.get_objects()
+        are_functions = map(operator.is_, map(type, objects), repeat(FunctionType))
+        return list(compress(objects, are_functions))
 
     def containing(self, codes: Collection[CodeType]) -> list[FunctionType]:
         """Return the functions with some of these codes, or with functions that have one."""
