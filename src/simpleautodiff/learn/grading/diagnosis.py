@@ -15,6 +15,9 @@ from simpleautodiff.learn.grading.known_faults import (
     APART,
     ASSIGNED,
     ASSIGNED_TERMS,
+    BY_VALUE,
+    COMMUTED,
+    COMPOSED,
     COMPOSITIONS,
     FAULTS,
     IN_TURN,
@@ -49,6 +52,12 @@ class CaseRun:
     def numbers(self) -> bool:
         """Whether the engine returned numbers."""
         return "sweeps" in self.result
+
+    @property
+    def sweeps(self) -> int:
+        """How many sweeps of one graph are asked for, one after the other."""
+        actions = [action for action, *_ in self.script]
+        return actions[::-1].index("build")  # since it was last built
 
     @cached_property
     def right(self) -> Vector:
@@ -113,7 +122,9 @@ class CaseRun:
         used = as_written(self.case.graph.operations)
         ways = set() if used & {"sub", "div", "neg"} else {*COMPOSITIONS}
         args = [arg for _, _, args in self.case.graph.steps for arg in args]
-        ways |= {APART} if ways and all(isinstance(arg, str) for arg in args) else set()
+        ways |= set() if "div" in used else {BY_VALUE}
+        if all(isinstance(arg, str) for arg in args):
+            ways |= {APART, COMMUTED} if COMPOSED in ways else {COMMUTED}
         return frozenset({*ways, *(f for f in FAULTS if not is_met(f, used))})
 
     def explained(self, faults: Collection[str], style: str = "search", turned: int = 0) -> bool:
@@ -206,8 +217,8 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
 
     def exact(faults: tuple[str, ...], way: tuple[str, ...] = ()) -> bool:
         named = (*faults, *way)
-        assigns = any(fault.startswith("overwritten") for fault in faults)  # then zeros matter
-        matter = assigns and IN_TURN not in way
+        by_order = any(fault.startswith(("overwritten", "stale_sum")) for fault in faults)
+        matter = by_order and IN_TURN not in way  # then zeros do, and what earlier graphs left
         own = (style for style in styles if matter or style not in ZEROS)
         return any(all(run.explained(named, style) for run in ordered) for style in own)
 

@@ -10,6 +10,9 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from itertools import count
 from numbers import Number
 from typing import Any
 
@@ -25,10 +28,10 @@ VALUE_NAMES = ("value", "data", "val", "v", "primal", "real", "x", "a", "number"
 DERIVATIVE_NAMES = (
     *("grad", "partial_derivative", "derivative", "adjoint", "bar", "dot", "gradient", "deriv"),
     *("der", "d", "adj", "tangent", "dual", "eps", "dx", "dv", "df", "b", "grad_value", "_grad"),
-    *("prime",),
+    *("prime", "partial"),
 )
 BACKWARD_NAMES = (
-    *("backward", "reverse", "backprop", "backpropagate", "reverse_mode", "back"),
+    *("backward", "reverse", "backprop", "backpropagate", "reverse_mode", "back", "derive"),
     *("backward_pass", "reverse_sweep", "get_gradients", "compute_gradients", "gradients"),
 )
 FORWARD_NAMES = ("forward", "forward_mode", "forward_sweep", "forward_pass")
@@ -44,7 +47,10 @@ WATCH_NAMES = ("watch", "track", "register")
 COMPUTE_NAMES = ("forward", "evaluate", "eval", "compute")
 RESET_NAMES = (
     *("zero_grad", "zero_grads", "reset", "reset_grad", "reset_grads", "clear_grads", "clear"),
+    *("zero_gradients", "reset_tape", "clear_tape", "reset_graph", "clear_graph"),
 )
+LABEL_NAMES = ("name", "label", "key", "symbol")  # of what tells inputs apart
+TRACKING_NAMES = ("requires_grad", "autograd", "requires_gradient", "trainable", "track")
 CLASS_NAMES = ("Node", "Value", "Var", "Variable", "Scalar", "Tensor", "Number", "Dual")
 PYTHON_OPERATORS: dict[str, Callable[..., Any]] = {
     **{"add": operator.add, "sub": operator.sub, "mul": operator.mul},
@@ -63,6 +69,9 @@ FUNCTIONS_OF_NUMBERS: dict[str, Callable[..., Any]] = {
     **{name: getattr(math, name) for name in ("sin", "cos", "exp", "log", "sqrt", "tanh")},
     **{"abs": abs, "max": max, "relu": lambda x: max(x, 0.0)},
 }
+
+
+INPUT_COUNT = count(1)  # inputs that want a name are x1, x2, ...
 
 
 class NoEngine(Exception):
@@ -106,11 +115,14 @@ class LearnerEngine:
     shape = ""
     modes: tuple[str, ...] = ()
     inputs: Sequence[Any] = ()  # of the graph that is swept
+    cls: type | None = None  # of nodes
     whole_graph = True  # nodes can be held, so any of them can be swept from and read
 
     def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
         self.namespace, self.names = namespace, names
-        self.functions = {k: v for k, v in namespace.items() if callable(v) and not is_of_math(v)}
+        own = {name: found for name, found in namespace.items() if callable(found)}
+        own = {name: found for name, found in own.items() if not is_of_math(found)}
+        self.functions = {**static_functions(namespace), **own}
         self.derivative_name = names.get("derivative", "")
         self.value_name = names.get("value", "")
         self.sample: Any = None
@@ -126,7 +138,9 @@ class LearnerEngine:
         return [self.make(value) for value in values]
 
     def start(self) -> None:
-        """Begin a new graph."""
+        """Begin a new graph; if there is one tape for all, empty it."""
+        if self.has_tape_to_empty:
+            self.call_reset([])
 
     def compute(self, nodes: dict[str, Any]) -> None:
         """Compute the values of a lazily built graph, by its method `forward`."""
@@ -141,10 +155,39 @@ class LearnerEngine:
 
     def reset(self, nodes: list[Any]) -> None:
         """Do what users of such engines do between two sweeps, such as zeroing gradients."""
+        if not self.has_tape_to_empty:
+            self.call_reset(nodes)
+
+    def call_reset(self, nodes: list[Any]) -> None:
+        """Call the function that resets the engine, if there is one."""
         function = first(RESET_NAMES, self.functions)
         if function is not None:
             takes = len(inspect.signature(function).parameters)
             function(*nodes[-1:] if takes else ())
+
+    @cached_property
+    def has_tape_to_empty(self) -> bool:
+        """Whether that function empties a tape: then no sweep finds the graph that was built."""
+        has_one = first(RESET_NAMES, self.functions) is not None
+        return has_one and bool(self.try_reset("never")) and not self.try_reset("last")
+
+    @cached_property
+    def keeps_inputs(self) -> bool:
+        """Whether inputs can be used with an emptied tape."""
+        return bool(self.try_reset("before the sum"))
+
+    def try_reset(self, moment: str) -> Any:
+        """Return what is found for the derivative of x + x, if the engine is reset at a moment."""
+        with suppress(Exception):
+            x = self.make(0.75)
+            if moment == "before the sum":
+                self.call_reset([x])
+            self.inputs, y = [x], self.apply("add", [x, x])
+            if moment == "last":
+                self.call_reset([x, y])
+            root, other = (y, x) if self.modes[0] == "reverse" else (x, y)
+            return self.read(self.sweep(self.modes[0], root), other)
+        return None
 
     # What all shapes share. -----------------------------------------------------------------------
 
@@ -176,9 +219,10 @@ class LearnerEngine:
         if isinstance(node, (int, float)) or node is None:
             return node
         if not self.value_name:
-            held = (n for n in VALUE_NAMES if is_number(attribute(node, n)))
-            self.value_name = next(held, "")
-        return to_float(attribute(node, self.value_name), self)
+            usual = (n for n in VALUE_NAMES if is_number(attribute(node, n)))
+            self.value_name = next(usual, "")
+        held = attribute(node, self.value_name)
+        return evaluate(node) if held is None else to_float(held, self)
 
     def read(self, result: Any, node: Any) -> Any:
         """Return the derivative that a sweep found for a node."""
@@ -226,6 +270,16 @@ class LearnerEngine:
                 errors[operation] = f"{type(error).__name__}: {error}"[:200]
                 return False
 
+        def computes(operation: str) -> bool:
+            try:
+                node = self.try_operation(operation, (0.75, 2))
+                self.compute({"y": node})
+                if self.value(node) is None and self.modes == ("reverse",):
+                    self.sweep("reverse", node)  # which computes what is only written down
+            except Exception:
+                return False
+            return True
+
         two = ("add", "sub", "mul", "div", "max")
         one = ("neg", "sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")
         found = [op for op in two if works(op, 0.75, 0.5)]
@@ -233,7 +287,7 @@ class LearnerEngine:
         found += ["pow"] if works("pow", 0.75, 2) else []
         found += ["iadd"] if "add" in found else []
         broken = {op: error for op, error in errors.items() if op not in found}
-        constants = any(works(op, 0.75, 2) for op in ("add", "mul", "sub"))
+        constants = any(works(op, 0.75, 2) and computes(op) for op in ("add", "mul", "sub"))
         self.start()
         return {
             **{"broken": broken, "numbers": isinstance(self.make(0.75), (int, float))},
@@ -269,15 +323,39 @@ def is_number(x: Any) -> bool:
 
 
 def to_float(x: Any, engine: LearnerEngine) -> Any:
-    """Return a number, or the value of a node, as a float; None for anything else."""
+    """Return a number, or the value of a node, as a float; None for anything else.
+
+    An object without operators is an answer: a value with a derivative, which is what is asked.
+    """
     if x is None or isinstance(x, (bool, str)):
         return None
     try:
         return float(x.item() if is_array(x) and x.size == 1 else x)
     except (TypeError, ValueError, OverflowError):
         pass
+    if hasattr(x, "__dict__") and not hasattr(x, "__add__") and type(x) is not engine.cls:
+        return next((d for d in held_derivatives(x).values() if is_number(d)), None)
     inner = getattr(x, engine.value_name, None) if engine.value_name else None
-    return to_float(inner, engine) if inner is not None and inner is not x else None
+    return to_float(inner, engine) if inner is not None and inner is not x else evaluate(x)
+
+
+def evaluate(node: Any) -> Any:
+    """Return the number of an expression that is computed when it is asked; else None."""
+    method = first(COMPUTE_NAMES, node)
+    found = method() if inspect.ismethod(method) and required(method) == 0 else None
+    return found if is_number(found) else None
+
+
+def static_functions(namespace: dict[str, Any]) -> dict[str, Callable[..., Any]]:
+    """Return the operations that are static methods, F.sin(x), and functions of a class to reset."""
+    names = {*RESET_NAMES, *FUNCTIONS_OF_NUMBERS, *PYTHON_OPERATORS}
+    names |= {spelling for spelled in SPELLINGS.values() for spelling in spelled}
+    return {
+        name: getattr(cls, name)
+        for cls in classes(namespace, None)
+        for name, member in vars(cls).items()
+        if name in names and isinstance(member, (staticmethod, classmethod))
+    }
 
 
 def classes(namespace: dict[str, Any], wanted: str | None) -> Iterator[type]:
@@ -335,7 +413,13 @@ def held_derivatives(node: Any, named: str = "") -> dict[str, Any]:
 def construct(cls: type, *args: float, shape: tuple[int, ...] = ()) -> Any:
     """Make an input from numbers, or from arrays if it takes no numbers; ask for its gradient."""
     optional = keywords(cls)
-    options: dict[str, Any] = {name: True for name in optional if name == "requires_grad"}
+    options: dict[str, Any] = {name: True for name in optional if name in TRACKING_NAMES}
+    if len(args) == 1 and required(cls) == 2:
+        labels = [p.name for p in parameters(cls) if p.name in LABEL_NAMES]
+        options |= {name: f"x{next(INPUT_COUNT)}" for name in labels}
+        if labels:  # the value is the other parameter
+            value = next(p.name for p in parameters(cls) if p.name not in labels)
+            return cls(**{value: args[0]}, **options)
     value = next((name for name in optional if name in VALUE_NAMES[:4]), None)
     if len(args) == 1 and value and optional[0] not in VALUE_NAMES and required(cls) == 0:
         return cls(**{value: args[0]}, **options)  # the first parameter is not the value

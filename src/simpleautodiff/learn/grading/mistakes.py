@@ -92,9 +92,8 @@ MISTAKES = _mistakes(
      "among your results: where the output is an input, you answer 0.", 3, "reverse"),
     ("from_the_end", "Your sweep begins at the last node that was made, not at the one it was "
      "asked for.", 4, "reverse"),
-    ("used_up", "Your sweep empties its tape, so a second sweep of the same graph finds nothing "
-     "and answers 0. Leave the tape as it is, or refuse the second sweep with an error.", 4,
-     "reverse"),
+    ("used_up", "Your sweep empties its tape, so a second sweep of the same graph finds nothing: "
+     "it answers 0, or raises an error. Leave the tape as it is.", 4, "reverse"),
     ("all_seeded", "All inputs have the seed 1 at once, so you find the sum of all partial "
      "derivatives. Seed the one input of this sweep with 1, the others with 0.", 1, "forward"),
     ("constants_seeded", "A constant has the derivative 1, as if it were the input too: in 2 * x "

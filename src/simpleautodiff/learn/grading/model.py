@@ -14,6 +14,8 @@ from simpleautodiff.learn.grading.known_faults import (
     APART,
     ASSIGNED,
     ASSIGNED_TERMS,
+    BY_VALUE,
+    COMMUTED,
     COMPOSITIONS,
     IN_TURN,
     INVERTED,
@@ -70,7 +72,8 @@ class Model:
         """Do one operation."""
         if len(args) == 2 and not isinstance(args[0], ModelNode):
             swap = {"sub": "reflected_sub", "div": "reflected_div"}.get(operation, "")
-            args = args[::-1] if swap and self.has(swap) else args
+            commutes = operation in ("add", "mul") and self.has(COMMUTED)
+            args = args[::-1] if commutes or (swap and self.has(swap)) else args
         if self.has(*COMPOSITIONS) and self.is_composed(operation):
             return self.compose(operation, args)
         values = [arg.value if isinstance(arg, ModelNode) else arg for arg in args]
@@ -82,6 +85,8 @@ class Model:
             return args[0]
         node = self.input(value)
         node.operation = operation
+        if operation == "div" and self.has(BY_VALUE):
+            values[0] = value * values[1]
         partials = [rule(value, *values) for rule in rules]
         is_node = [isinstance(arg, ModelNode) for arg in args]
         kept = [p for p, mine in zip(partials, is_node, strict=True) if mine]

@@ -12,6 +12,7 @@ from simpleautodiff.learn.grading.learner_engine import (
     LearnerEngine,
     NoEngine,
     choose_class,
+    construct,
     is_number,
     read_attributes,
     to_float,
@@ -45,7 +46,7 @@ class PartialsEngine(LearnerEngine):
 
     def make(self, value: Any) -> Any:
         """Make an input."""
-        return self.cls(value)
+        return construct(self.cls, value)
 
     def edges(self, node: Any) -> Iterator[tuple[Any, Any]]:
         """Yield each parent of a node with its partial derivative."""
