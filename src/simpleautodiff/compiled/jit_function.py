@@ -134,7 +134,7 @@ class JitFunction:
     def _without_program(self, args: Any, kwargs: Any) -> Any:
         warnings.warn(
             f"{name_of(self.f)} was called with {MOST_SIGNATURES} signatures (structures, shapes, "
-            "kinds of numbers, whole numbers); further ones are run without being compiled",
+            "dtypes, integers); further ones are run without being compiled",
             stacklevel=4,
         )
         return self._run_plainly(args, kwargs)

@@ -22,7 +22,7 @@ from simpleautodiff.compiled.loops.loop_rows import Rows, as_rows
 from simpleautodiff.compiled.loops.record_loop import (
     LoopStep,
     RecordedLoop,
-    check_kinds,
+    check_dtypes,
     check_repeats,
     record_step,
     run_recorded,
@@ -311,7 +311,7 @@ def _record_numbers(
 ) -> RecordedLoop:
     """Record a step with its integers as a machine's if they fit, or else as floats."""
     recorded = record_step(step, carry, rows, count, runner)
-    check_kinds(recorded, carry, "fc")
+    check_dtypes(recorded, carry, "fc")
     whole = [k for k, x in enumerate(flatten(carry)[0]) if type(take_current(x)) is int]
     bounds = find_bounds(recorded, whole, count)
     if not are_of_machine(bounds):

@@ -21,7 +21,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
     Ref,
-    places,
+    find_refs,
     with_values,
 )
 from simpleautodiff.compiled.rolled.counters import (
@@ -91,7 +91,7 @@ class _Part:
         self._asked = 0  # guards that are in a body already
         for number in range(program.inputs, len(program.lines)):
             self._take(number)
-        self._compute_counters(places(self.program.outputs))
+        self._compute_counters(find_refs(self.program.outputs))
         self._end_body(len(program.lines))
 
     def number(self, place: Any) -> int:
@@ -103,7 +103,7 @@ class _Part:
         for number, line in enumerate(self.program.lines):
             for place in self._find_operands(number, line):
                 last[place] = number
-        for place in places(self.program.outputs):
+        for place in find_refs(self.program.outputs):
             last[place] = len(self.program.lines)
         return last
 
@@ -111,7 +111,7 @@ class _Part:
         """Return the lines whose results a line needs; an address needs no index."""
         if number in self.writes:
             write = self.writes[number]
-            return [write.target, *places(write.value)]
+            return [write.target, *find_refs(write.value)]
         return line.args[:1] if number in self._selected else line.needs()
 
     def _take(self, number: int) -> None:
@@ -191,7 +191,7 @@ class _Part:
             raise NotRolledError(f"{line.name} is computed by NumPy")
         self._end_body(number)
         place = self.builder.new(line.shape, line.dtype)
-        of = {ref: Ref(self.numbers[ref]) for ref in places((line.args, line.kwargs))}
+        of = {ref: Ref(self.numbers[ref]) for ref in find_refs((line.args, line.kwargs))}
         args, kwargs = with_values(line.args, of), with_values(line.kwargs, of)
         self.builder.lines[place] = line._replace(args=args, kwargs=kwargs)
         self.builder.calls.append(LineCall(place, [int(ref) for ref in of.values()]))
@@ -209,7 +209,7 @@ class _Part:
             return
         program = self.program
         needed = [
-            p for n in inside for p in places((program.lines[n].args, program.lines[n].kwargs))
+            p for n in inside for p in find_refs((program.lines[n].args, program.lines[n].kwargs))
         ]
         outside = dict.fromkeys([p for p in [*needed, *[g.place for g in guards]]
                                  if p in self.numbers])  # fmt: skip

@@ -347,7 +347,7 @@ def evaluate(node: Any) -> Any:
 
 
 def static_functions(namespace: dict[str, Any]) -> dict[str, Callable[..., Any]]:
-    """Return the operations that are static methods, F.sin(x), and functions of a class to reset."""
+    """Return the operations that are static methods, F.sin(x), and functions that reset a class."""
     names = {*RESET_NAMES, *FUNCTIONS_OF_NUMBERS, *PYTHON_OPERATORS}
     names |= {spelling for spelled in SPELLINGS.values() for spelling in spelled}
     return {

@@ -34,10 +34,10 @@ def read_orders(name: str, *orders: Any) -> Order:
     """Return the orders of a derivative: integers up to 30, of which one is not 0."""
     if not any(orders):
         raise DomainError(f"{name} is a derivative of orders of which one is not 0{cite_line()}")
-    return read_whole(name, *orders)
+    return read_integers(name, *orders)
 
 
-def read_whole(name: str, *orders: Any) -> Order:
+def read_integers(name: str, *orders: Any) -> Order:
     """Return the orders of a derivative or of a moment: integers up to 30."""
     if not all(0 <= order <= 30 and order == int(order) for order in orders):
         raise DomainError(
