@@ -53,10 +53,6 @@ def _if_numpys_number(*args: Any) -> bool:
     return any(isinstance(to_plain(arg), np.generic) for arg in args) and _if_number(*args)
 
 
-def _if_many(subscripts: Any, *operands: Any, **kwargs: Any) -> bool:
-    return len(operands) > 2 or not isinstance(subscripts, str) or "." in subscripts
-
-
 def _if_number_or_stack(*args: Any, **kwargs: Any) -> bool:
     return any(np.ndim(to_plain(arg)) not in (1, 2) for arg in args)
 
@@ -78,6 +74,7 @@ def _if_hermitian(*args: Any, hermitian: bool = False, **kwargs: Any) -> bool:
 # The functions whose implementations round differently, and for which arguments.
 ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.prod, np.nanprod, np.cumprod, np.nancumprod, np.vander), _always),
+    **dict.fromkeys((np.nansum, np.nanmean, np.nanvar, np.nanstd), _always),
     **dict.fromkeys((np.sinc, np.i0, np.cov, np.corrcoef, np.average, np.gradient), _always),
     **dict.fromkeys((np.quantile, np.percentile, np.nanquantile, np.nanpercentile), _always),
     **dict.fromkeys((np.interp, np.pad, np.correlate, np.poly, np.polydiv, np.polyfit), _always),
@@ -100,7 +97,6 @@ ROUNDED_OTHERWISE: dict[Any, Function] = {
     np.power: _if_numpys_number,
     np.dot: _if_number_or_stack,
     np.inner: _if_number,
-    np.einsum: _if_many,
     np.linalg.pinv: _if_hermitian,
     np.linalg.svd: _if_values_alone,
 }

@@ -206,7 +206,7 @@ class JitFunction:
         if path is not None:
             self.on_path(path, described, path.example if result is NOT_RUN else result)
             path.example = None
-            path.program.prepare()
+            path.program.prepare(at_once=result is NOT_RUN)
         if result is not NOT_RUN:
             return result
         tried = self._follow_guards(found, path, described.inputs, out)[1] if path else None
@@ -233,7 +233,7 @@ class JitFunction:
             return self._run_plainly(args, kwargs)
         example, path.example = path.example, None
         self.on_path(path, described, example)
-        path.program.prepare()
+        path.program.prepare(at_once=True)
         if self._confirm(found, path):
             if path.is_result:
                 return example

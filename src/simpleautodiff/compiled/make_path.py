@@ -13,12 +13,14 @@ from simpleautodiff.compiled.finish_results import (
     find_finish,
 )
 from simpleautodiff.compiled.loops.plain_loops import NotAsLoop, PlainLoops
-from simpleautodiff.compiled.loops.replace_code import LongRecording, LoopsToRecord
+from simpleautodiff.compiled.loops.replace_code import FunctionsInMemory, LongRecording, LoopsToRecord
+from simpleautodiff.compiled.loops.record_loop import is_same_program
 from simpleautodiff.compiled.paths import Answer, Path
 from simpleautodiff.compiled.record_function import F, Options, RecordedFunction, record_program
 from simpleautodiff.compiled.signature import CallSignature
 from simpleautodiff.compiled.tiers import make_program
 from simpleautodiff.core.engine import engine
+from simpleautodiff.errors import TraceError
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.values.pytree import flatten, map_leaves
 
@@ -43,12 +45,14 @@ def make_path(
     depend on more than its arguments. The answer to an earlier call tells the types of results.
     """
     earlier = result if isinstance(result, Answer) else None
-    made, loops = _record_with_loops(f, described, options, loops, finds_loops, assumes)
+    settings = options, loops, finds_loops, assumes, result is NOT_RUN or earlier is not None
+    made, loops = _record_with_loops(f, described, *settings)
     again = None
     if result is NOT_RUN:
-        again = _record_with_loops(f, described, options, loops, False, assumes)[0]
+        again = _record_with_loops(f, described, options, loops, False, *settings[3:])[0]
+        if not is_same_program(made.program, again.program):
+            raise TraceError(f"{name_of(f)} does something else when it is run again")
         result = made.estimate()
-        check_same(again.outputs, result, name_of(f))
     if earlier:
         result = made.estimate()  # its constants and its structure are those of this call
         check_types(earlier.result, result, name_of(f))
@@ -77,18 +81,19 @@ def _record_with_loops(
     loops: LoopsToRecord,
     finds_loops: bool,
     assumes: bool,
+    arrays: bool,
 ) -> tuple[RecordedFunction, LoopsToRecord]:
     """Record a function with some loops by one step; return all the loops that were recorded so.
 
     If `finds_loops`, a recording that turns out to be long begins again, with the loop in which it
     is by one step. What cannot be recorded so is recorded with all its steps.
     """
-    known = loops
+    known, functions = loops, FunctionsInMemory()
     looking = finds_loops and options.tier not in ("numpy", "tape") and TARGET.is_available()
     for _ in range(MOST_LOOPS if looking else 0):
         try:
-            with loops.replaced():
-                made = record_program(f, described, options, loops.stop_in_loop, assumes)
+            with loops.replaced(functions):
+                made = record_program(f, described, options, loops.stop_in_loop, assumes, arrays)
                 return made, loops
         except LongRecording as long:
             loops = long.loops
@@ -98,5 +103,5 @@ def _record_with_loops(
             if loops is known:
                 raise
             break
-    with known.replaced():
-        return record_program(f, described, options, assumes=assumes), known
+    with known.replaced(functions):
+        return record_program(f, described, options, None, assumes, arrays), known

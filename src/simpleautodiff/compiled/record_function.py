@@ -66,15 +66,18 @@ def record_program(
     options: Options,
     on_long: Callable[[Stack], None] | None = None,
     assumes: bool = False,
+    arrays: bool = False,
 ) -> RecordedFunction:
     """Run a function on symbols instead of its inputs; return the program and its results.
 
     Loops are recorded by one step each; if code branches on their results, the function is recorded
     again with the numbers of all steps. `on_long` is told the running code of a long recording;
-    `assumes` says that derivatives of loops are finite, which the program then checks.
+    `assumes` says that derivatives of loops are finite, which the program then checks; `arrays`,
+    that large arrays need not be computed meanwhile.
     """
-    choices = [Estimates(True, assumes=True), Estimates(assumes=True)] if assumes else []
-    for estimates in (*choices, Estimates(True), Estimates()):
+    choices = [(True, True), (False, True)] if assumes else []
+    for allowed, assumed in (*choices, (True, False), (False, False)):
+        estimates = Estimates(allowed, assumes=assumed, arrays=allowed and arrays)
         with suppress(NumbersNeeded, MasksNeeded):
             return _record_once(f, described, options, estimates, on_long)
     raise AssertionError("true numbers are never asked for again")

@@ -65,7 +65,7 @@ def minimize(
         given = _fill_in_hessian(number, given, name)
         if given["jac"] is None:
             fun, given["jac"] = value_and_grad(number), True
-    found = scipy_module("optimize").minimize(
+    found = plain_solver("optimize", "minimize")(
         require_plain(fun, _ADVICE_FOR.format("minimum")),
         start.ravel(),
         as_tuple(args),
@@ -157,7 +157,7 @@ def least_squares(residuals: F, x0: Any, jac: Any = None, **options: Any) -> Any
     if "args" in options:
         options["args"] = as_tuple(options["args"])
     x0 = np.asarray(x0, dtype=float)
-    return scipy_module("optimize").least_squares(
+    return plain_solver("optimize", "least_squares")(
         require_plain(residuals, _ADVICE_FOR.format("minimum")), x0, jac=jac, **options
     )
 
@@ -224,4 +224,4 @@ def curve_fit(f: F, xdata: Any, ydata: Any, p0: Any = None, *, jac: Any = None, 
         return jacobian(lambda p: vector(f(x, *p)))(np.array(parameters, dtype=float))
 
     jac = slopes if jac is None else jac
-    return scipy_module("optimize").curve_fit(f, xdata, ydata, p0, jac=jac, **rest)
+    return plain_solver("optimize", "curve_fit")(f, xdata, ydata, p0, jac=jac, **rest)

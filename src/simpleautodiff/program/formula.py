@@ -25,13 +25,20 @@ from simpleautodiff.program.formula_hints import (
     simplify_message,
     suggest_function,
 )
+from simpleautodiff.program.formula_names import (
+    ALIASES,
+    CONSTANTS,
+    FORMULA_FUNCTIONS,
+    FUNCTION_NAMES,
+    GREEK_NAMES,
+    MAX_NAME,
+    WELL_FORMED,
+)
 from simpleautodiff.rules.row import TABLE
 
 MAX_CHARACTERS = 10_000
 MAX_DEPTH = 200
 MAX_NODES = 5_000
-MAX_NAME = 40
-CONSTANTS = {"pi": math.pi, "e": math.e}
 AST_OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add",
     ast.Sub: "sub",
@@ -43,19 +50,6 @@ AST_OPERATORS: dict[type[ast.AST], str] = {
     ast.USub: "neg",
     ast.UAdd: "pos",
 }
-ALIASES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "max": "maximum"}
-ALIASES |= {"arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "tg": "tan", "sgn": "sign"}
-ALIASES |= {"min": "minimum", "absolute": "abs", "arctan2": "atan2", "pow": "power"}
-_EXCLUDED = {"where", "round", "stop_gradient", "sinc_derivative", "floor_divide"}
-_EXCLUDED |= {"sech_squared", "erfcx_derivative", "log1prel", "poisson_log", "polygamma_step"}
-_EXCLUDED |= {"sph_harm_y"}  # it is complex, and takes as long as its degree is high
-_EXCLUDED |= {name for name in TABLE if name.endswith("_derivative")}  # rows that rules are made of
-FORMULA_FUNCTIONS = sorted(
-    name for name, row in TABLE.items() if not row.arrays and name not in _EXCLUDED
-)
-FUNCTION_NAMES = {*FORMULA_FUNCTIONS, *ALIASES}
-_GREEK_NAMES = {"beta", "gamma", "zeta"}  # variables, too, if they are not called
-_WELL_FORMED = re.compile(r"[A-Za-zͰ-Ͽ][A-Za-zͰ-Ͽ\d_]*", re.ASCII)
 _ASCII_SIGNS = str.maketrans(dict(zip("×·⋅∗÷−–", "****/--", strict=True), **{"^": "**"}))
 
 _CALL_PATTERN = "|".join(sorted(FUNCTION_NAMES, key=len, reverse=True))
@@ -136,13 +130,6 @@ def signature_of(names: Sequence[str]) -> inspect.Signature:
     """Return the signature of a function with these parameters, positional or by name."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Signature([inspect.Parameter(name, kind) for name in names])
-
-
-def is_name(text: str) -> bool:
-    """Tell whether a text can be the name of a variable."""
-    known = text in CONSTANTS or text in FUNCTION_NAMES - _GREEK_NAMES
-    well_formed = text.isidentifier() and _WELL_FORMED.fullmatch(text) is not None
-    return well_formed and len(text) <= MAX_NAME and not known and not keyword.iskeyword(text)
 
 
 def read_float(text: str, name: str) -> float:
@@ -240,7 +227,7 @@ class _Reader:
                 raise self._error(statement, "the lines after this one are never reached")
             case _:
                 raise self._refusal(statement)
-        if name in FUNCTION_NAMES - _GREEK_NAMES:
+        if name in FUNCTION_NAMES - GREEK_NAMES:
             raise self._error(target, f"{name} is a function: choose another name")
         self._check_name(name, target)
         self.code.append(("name", name, target.lineno))
@@ -334,9 +321,9 @@ class _Reader:
     def _check_name(self, name: str, node: ast.expr | ast.arg) -> None:
         if name in CONSTANTS:
             raise self._error(node, f"{name} is a constant: choose another name")
-        if name in FUNCTION_NAMES - _GREEK_NAMES:
+        if name in FUNCTION_NAMES - GREEK_NAMES:
             raise self._error(node, f"{name} is a function: write {self._spell_call(name)}")
-        if not _WELL_FORMED.fullmatch(name):
+        if not WELL_FORMED.fullmatch(name):
             raise self._error(
                 node,
                 "a variable is letters (a to z, α to ω), digits and underscores, a letter first",

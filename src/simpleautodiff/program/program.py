@@ -22,7 +22,7 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.node_names import label_of
 from simpleautodiff.program.orders import in_paper_order
 from simpleautodiff.program.saving import is_importable, load_nodes, save_nodes
-from simpleautodiff.program.watched_work import go_through
+from simpleautodiff.program.watched_work import WatchedBackwards, go_through
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.located_tapes import UserCall
 from simpleautodiff.values.functions import has_dtype, to_type_of
@@ -263,16 +263,17 @@ class Program:
         """Sweep forward from one node and return every derivative with respect to it, by name."""
         position, unit = self.seed(wrt)
         dot = {self.nodes[position]: unit * seed}
-        forward_sweep(self.nodes, dot)
+        forward_sweep(go_through(self.nodes, "forward sweep"), dot)
         return {self.names[node]: filled(dot.get(node, 0)) for node in self.nodes}
 
     def accumulations(self, output: str = "", seed: Any = 1) -> list[Accumulation]:
         """Sweep back from one output and return each accumulation, in the order it happens."""
         position, unit = self.seed(output or self.names[self.outputs[0]])
         bar = {self.nodes[position]: unit * seed}
+        order = WatchedBackwards(self.nodes, "reverse sweep")
         reached = set(bar)
         result = []
-        for child, k, derivative, total in reverse_sweep(self.nodes, bar):
+        for child, k, derivative, total in reverse_sweep(order, bar):
             parent = child.args[k]
             names = self.names[parent], self.names[child]
             first = parent not in reached
