@@ -7,7 +7,7 @@ const BEGINNINGS = {
   forward: "Forward: from an input, derivatives go along the arrows.",
   reverse: "Reverse: from the result, derivatives go back against the arrows.",
 };
-const SHORT_ARRAY = /\[[^[\]]{1,22}\]/g;
+const SHORT_ARRAY = /(\[[^[\]]{1,22}\][\]),]*)/;
 const ROLES = { "thead, tbody": "rowgroup", tr: "row", "thead th": "columnheader", "tbody th": "rowheader", td: "cell" };
 const MOST_ROWS = 80; // of a long table: those around the present step
 
@@ -176,12 +176,16 @@ function writer(doc, now) {
 
   // Numbers of arrays need more room than a column: they stand in a second line, below the symbols.
   function stacked([name, symbols, numbers, result]) {
-    const parts = [...numbers.childNodes];
-    for (const part of parts) if (part.data) part.data = part.data.replace(SHORT_ARRAY, (text) => text.replaceAll(" ", "\u00a0")); // no line ends in it
+    const whole = numbers.textContent;
+    const parts = [...numbers.childNodes].flatMap((part) => (part.data ? part.data.split(SHORT_ARRAY).map(together) : [part]));
     const sign = numbers.querySelector(".told") ? "" : "= ";
-    if (parts.length) symbols.append(make("div", { class: "numbers", title: sign + parts.map((part) => part.textContent).join("") }, sign, ...parts));
+    if (symbols.querySelector("code")) entitle(symbols);
+    if (parts.length) symbols.append(make("div", { class: "numbers", title: sign + whole }, sign, ...parts));
     return [name, symbols, result];
   }
+
+  // A short array, in which no line ends if there is a line for it.
+  const together = (text) => (SHORT_ARRAY.test(text) ? make("span", { class: "slice" }, text) : text);
 
   // A row that is still to come has nothing but its name.
   const coming = ([name, ...cells]) => [name, ...cells.map(({ colSpan }) => make("td", { colspan: colSpan > 1 && colSpan }))];
@@ -247,7 +251,8 @@ function writer(doc, now) {
         : " follows its parents: it is next in the order, which is read from its end."];
     }
     const { name, symbols, numbers, result } = row(event, phase);
-    const cells = [symbols, numbers, minus(result)].filter((cell) => cell.textContent ?? cell);
+    const text = (cell) => minus(cell?.textContent ?? cell ?? "");
+    const cells = [symbols, numbers, minus(result)].filter((cell, i, all) => text(cell) && text(cell) !== text(all[i - 1])); // nothing is said twice
     return [...name, ...cells.flatMap((cell) => [" = ", cell])];
   }
 
