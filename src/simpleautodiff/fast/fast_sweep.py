@@ -108,10 +108,11 @@ def reverse_sweep(
                     arrays.pull_by_rules(node, adjoint)
                 if kind is not ndarray or adjoint.size <= THRESHOLDS.small:
                     continue
-            if once and not tape.repeatable:
+            if once:
                 bar[node.index] = None
-                del tape[node.index :]
-                node.args = ()
+                if not tape.repeatable:
+                    del tape[node.index :]
+                    node.args = ()
     finally:
         guessed = arrays is not None and arrays.end()
     return guessed
