@@ -78,7 +78,8 @@ def sum_(
     a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
     """Sum elements."""
-    total = sum_over(fill_unselected(a, where, 0.0), axis, keepdims)
+    a = a if where is True else fill_unselected(a, where, 0.0)
+    total = sum_over(a, axis, keepdims)
     return total if initial is None else total + initial
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -70,9 +70,12 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         implementation = FUNCTIONS.get(function)
         if implementation is None:
             return _call_without_implementation(function, args, kwargs)
-        if _takes_positions(function, implementation, args) and (
-            not kwargs or _takes_keywords(implementation, kwargs)
-        ):
+        required, alike = _count_shared(function, implementation)
+        count = len(args)
+        positional = count <= required or (
+            count <= alike and not any([arg is None for arg in args[required:]])
+        )
+        if positional and (not kwargs or _takes_keywords(implementation, kwargs)):
             result = implementation(*map(take_current, args), **kwargs)
             if args and result is args[0]:
                 result = _as_new(result, function, args)
@@ -146,33 +149,29 @@ def _as_new(result: Any, function: Any, args: Any) -> Any:
     return +result if is_argument and function not in RETURNING_ARGUMENT else result
 
 
-def _takes_positions(function: Any, implementation: Function, args: Any) -> bool:
-    """Tell whether an implementation takes these positional arguments as NumPy's function does."""
-    required = _count_required(function)
-    if len(args) <= required:
-        return True
-    return len(args) <= _count_alike(function, implementation) and not any(
-        [arg is None for arg in args[required:]]
-    )
-
-
 @cache
-def _count_alike(function: Any, implementation: Function) -> int:
-    """Return how many positional arguments two functions share, apart from special ones."""
+def _count_shared(function: Any, implementation: Function) -> tuple[int, int]:
+    """Return how many arguments a function requires, and how many the implementation shares.
+
+    Those that are shared are positional, apart from special ones. One is required at least; so it
+    is if the signature of the function is not known.
+    """
     signature = _signature(function)
     if signature is None:
-        return 0
-    count = 0
+        return 1, 0
+    parameters, shared = signature.parameters.values(), 0
+    required = sum(p.default is p.empty and p.kind in _POSITIONAL for p in parameters) or 1
     for ours, numpys in zip(
-        inspect.signature(implementation).parameters.values(),
-        signature.parameters.values(),
-        strict=False,
+        inspect.signature(implementation).parameters.values(), parameters, strict=False
     ):
         positional = numpys.kind <= ours.kind is ours.POSITIONAL_OR_KEYWORD
         if not positional or ours.name != numpys.name or ours.name in ("dtype", "out"):
             break
-        count += 1
-    return count
+        shared += 1
+    return required, shared
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def _takes_keywords(implementation: Function, kwargs: dict[str, Any]) -> bool:
@@ -218,22 +217,6 @@ def _signature(function: Any) -> inspect.Signature | None:
 
 
 @cache
-def _count_required(function: Any) -> int:
-    """Return how many arguments a function requires; 1 if its signature is not known."""
-    signature = _signature(function)
-    if signature is None:
-        return 1
-    parameters = signature.parameters.values()
-    return (
-        sum(
-            p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-            for p in parameters
-        )
-        or 1
-    )
-
-
-@cache
 def _parameters(implementation: Function) -> set[str | None]:
     """Return the parameter names of an implementation; None among them means any."""
     parameters = inspect.signature(implementation).parameters.values()
@@ -267,6 +250,12 @@ def as_array(x: Any) -> Any:
     if is_foreign(x):
         return wrap_foreign(x)
     return np.asarray(x) if issubclass(type(x), (list, tuple)) else x
+
+
+def as_arrays(values: Iterable[Any]) -> list[Any]:
+    """Convert lists among values to arrays."""
+    values = list(values)
+    return values if _AS_THEY_ARE.issuperset(map(type, values)) else [*map(as_array, values)]
 
 
 _AS_THEY_ARE = {*NODES, np.ndarray, np.float64, float, int}

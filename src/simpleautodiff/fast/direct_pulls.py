@@ -126,10 +126,11 @@ def pull_power(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
 def pull_getitem(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Add the adjoints of elements to those of the array that they were taken from."""
     arg, index = node.args
-    total = sweep.own(arg, adjoint) if type(index) is not Constant else None
+    kind = type(index)
+    total = sweep.own(arg, adjoint) if kind is not Constant else None
     if total is None:
         return False
-    if not is_basic(index):
+    if kind is not int and not is_basic(index):
         np.add.at(total, index, adjoint)
         return True
     part = total[index]

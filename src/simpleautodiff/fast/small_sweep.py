@@ -17,7 +17,7 @@ from simpleautodiff.fast.finite_slopes import has_singular_slopes
 from simpleautodiff.fast.freed_memory import keep_freed_memory
 from simpleautodiff.fast.thresholds import THRESHOLDS
 
-_ARRAY = np.ndarray
+_ARRAY, _DOUBLE = np.ndarray, np.dtype(float)
 _PYTHON = {int, float}
 _SINGLE = {*_PYTHON, np.float64}
 
@@ -174,10 +174,11 @@ class SmallSweep:
         total, kind = bar[i], type(adjoint)
         if type(like) is not _ARRAY or like.size > THRESHOLDS.small:
             return None
-        if kind is not float and kind not in NUMPY_TYPES:
-            return None
         dtype = like.dtype
-        if kind is not float and adjoint.dtype is not dtype:
+        if kind is np.float64:
+            if dtype is not _DOUBLE:
+                return None
+        elif kind is not float and (kind is not _ARRAY or adjoint.dtype is not dtype):
             return None
         if total is not None and (type(total) is not _ARRAY or total.dtype is not dtype):
             return None

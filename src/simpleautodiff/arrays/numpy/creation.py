@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,7 @@ def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
     return parts, lengths
 
 
+@lru_cache
 def _is_sequence(kind: type) -> bool:
     return issubclass(kind, _SEQUENCES)
 

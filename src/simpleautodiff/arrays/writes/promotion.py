@@ -239,7 +239,7 @@ class _Promotion:
 @cache
 def _promoted_class(node_class: type[Traced]) -> type[Traced]:
     """Return the class of promoted nodes for a class of nodes: it has the same layout."""
-    methods = {name: _forward_method(name) for name in SPECIAL_METHODS}
+    methods = {name: _forward(method) for name, method in SPECIAL_METHODS.items()}
     own = {
         "__slots__": (),
         "__module__": __name__,  # a class of this library, whatever name its base bears
@@ -260,10 +260,12 @@ def _attribute(self: Any, name: str) -> Any:
     return getattr(array.current if name == "value" else array, name)
 
 
-def _forward_method(name: str) -> Callable[..., Any]:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+def _forward(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of a promoted node that calls the method of its array."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         array = _ARRAY.__get__(self)
-        answer = getattr(array, name)(*args, **kwargs)
+        answer = method(array, *args, **kwargs)
         return self if answer is array else answer
 
-    return method
+    return call

@@ -89,9 +89,11 @@ def _find_readable(base: Writable, cell: Cell | None) -> Any:
 
 def _fits(self: Writable, cell: Cell) -> bool:
     """Tell whether a cell is of the same size as those already written, so that none overlap."""
-    if self.as_view is not None or not self.writes:
-        return self.as_view is None
-    return len(cell) == len(next(iter(self.writes)))
+    if self.as_view is not None:
+        return False
+    for other in self.writes:
+        return len(cell) == len(other)
+    return True
 
 
 def as_cell(self: Writable, index: Any) -> Cell | None:
@@ -183,7 +185,8 @@ def snapshot(x: Any) -> Any:
 
 def unpromote(x: Any) -> Any:
     """Return the version of a node that was current when it was read."""
-    return x.writable().first if issubclass(type(x), Written) else x
+    kind = type(x)
+    return x.writable().first if kind is not TapeNode and issubclass(kind, Written) else x
 
 
 def _apply_writes(self: Writable) -> None:
@@ -215,11 +218,12 @@ def _as_array(value: Any) -> Any:
 def get_item(self: Writable, index: Any) -> Any:
     """Return the selected elements: a view for a basic index, otherwise a scalar or a copy."""
     cell = as_cell(self, index)
-    if cell is not None and len(cell) == len(shape(self)):
-        if cell in self.writes:
-            return self.writes[cell]
-        array = unpromote(self.value) if _fits(self, cell) else self.current
-        return _read(array, cell if len(cell) > 1 else cell[0])
+    if cell is not None and len(cell) == len(self.form[0]):  # `as_cell` has found it
+        writes = self.writes
+        if cell in writes:
+            return writes[cell]
+        array = self.value if _fits(self, cell) else self.current
+        return _read(unpromote(array), cell if len(cell) > 1 else cell[0])
     kind = type(index)
     if kind is not slice and not (kind is tuple and _BASIC.issuperset(map(type, index))):
         if find_batches(index):
@@ -283,7 +287,9 @@ def _get_recorded_item(self: Writable, index: Any) -> Any:
 
 
 def _read(array: Any, index: Any) -> Any:
-    return array[index] if issubclass(type(array), np.ndarray) else getitem(array, index)
+    kind = type(array)
+    is_plain = kind is not TapeNode and issubclass(kind, np.ndarray)
+    return array[index] if is_plain else getitem(array, index)
 
 
 def views_or_copies(self: Writable, move: Callable[[Any], Any], function: Any) -> Any:
