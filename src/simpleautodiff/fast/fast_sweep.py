@@ -101,19 +101,18 @@ def reverse_sweep(
                 elif isinstance(adjoint, PartialAdjoint) and not partly:
                     bar[node.index] = adjoint.filled()
                 continue
-            if kind is ndarray and adjoint.size > THRESHOLDS.medium:
+            size = adjoint.size if kind is ndarray else 0
+            if size > THRESHOLDS.medium:
                 arrays.pull_large(node, adjoint, 1.0)
             elif kind is Scaled:
                 arrays.pull_large(node, adjoint.array, adjoint.factor)
-            elif (
-                kind is not ndarray and kind is not float64 and isinstance(adjoint, PartialAdjoint)
-            ):
+            elif kind is not ndarray and isinstance(adjoint, PartialAdjoint):
                 arrays.pull_partial(node, adjoint)
             else:
                 direct = PULLS.get(primitive)
                 if direct is None or not direct(arrays, node, adjoint):
                     arrays.pull_by_rules(node, adjoint)
-                if kind is not ndarray or adjoint.size <= THRESHOLDS.small:
+                if size <= THRESHOLDS.small:
                     continue
             if once:
                 bar[node.index] = None

@@ -51,9 +51,12 @@ class FastTape(Tape):
 
     def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
         """Make the node whose value is `primitive`(`args`); without a primitive it is an input."""
-        if primitive is not None and is_root_row(primitive):
-            self.roots = True
-        if type(value) not in PLAIN_TYPES or not (primitive is None or primitive.pure):
+        if primitive is not None:
+            if primitive.squared and not self.roots:
+                self.roots = is_root_row(primitive)
+            if not primitive.pure:
+                self.plain = False
+        if type(value) not in PLAIN_TYPES:
             self.plain = False
         node: TapeNode = TapeNode()
         node.value = value

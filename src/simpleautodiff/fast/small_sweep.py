@@ -17,6 +17,7 @@ from simpleautodiff.fast.finite_slopes import has_singular_slopes
 from simpleautodiff.fast.freed_memory import keep_freed_memory
 from simpleautodiff.fast.thresholds import THRESHOLDS
 
+_add = np.add
 _ARRAY, _DOUBLE = np.ndarray, np.dtype(float)
 _PYTHON = {int, float}
 _SINGLE = {*_PYTHON, np.float64}
@@ -153,12 +154,13 @@ class SmallSweep:
                 term = fit_quickly(term, like)
         elif kind not in _SINGLE or wanted not in _SINGLE:
             term = fit_quickly(term, like)
+            kind = type(term)
         old = bar[i]
         if old is None:
             bar[i] = term
-        elif type(term) is _ARRAY and type(old) is _ARRAY:
+        elif kind is _ARRAY and type(old) is _ARRAY:
             if i in self.owned and old.dtype is term.dtype:
-                np.add(old, term, old)
+                _add(old, term, old)
             else:
                 bar[i] = old + term
                 self.owned.add(i)

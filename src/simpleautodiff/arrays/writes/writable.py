@@ -14,7 +14,7 @@ import math
 import operator
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -44,15 +44,46 @@ READ_ONLY: set[Any] = {  # NumPy functions that return read-only views
 Cell = tuple[int, ...]
 
 
-class ArrayView(NamedTuple):
+class ArrayView:
     """How an array views another: a function that reads it, and one that writes back."""
 
-    base: Writable
-    shape: tuple[int, ...]
-    read: Callable[[Any], Any]
-    write: Callable[[Any, Any], Any]
+    __slots__ = ("base", "read", "shape", "write")
     cell: Cell | None = None
     index: Any = None  # its basic index into the other array, if it has one
+
+    def __init__(
+        self,
+        base: Writable,
+        shape: tuple[int, ...],
+        read: Callable[[Any], Any],
+        write: Callable[[Any, Any], Any],
+    ) -> None:
+        self.base = base
+        self.shape = shape
+        self.read = read
+        self.write = write
+
+
+class IndexedView:
+    """How an array views the elements of another at a basic index."""
+
+    __slots__ = ("base", "cell", "index", "shape")
+
+    def __init__(
+        self, base: Writable, shape: tuple[int, ...], index: Any, cell: Cell | None
+    ) -> None:
+        self.base = base
+        self.shape = shape
+        self.index = index
+        self.cell = cell
+
+    def read(self, base: Any) -> Any:
+        """Return the elements of the other array."""
+        return getitem(base, self.index)
+
+    def write(self, base: Any, new: Any) -> Any:
+        """Return the other array with new elements."""
+        return set_item(base, new, self.index)
 
 
 def current(self: Writable) -> Any:
@@ -73,7 +104,8 @@ def replace(self: Writable, new: Any) -> None:
     """Replace the content, in the array's dtype; the array that it is a view of changes with it."""
     new = cast_to_dtype(self, new)
     if self.as_view is None:
-        _memory_layout(self)  # the memory layout stays the same
+        if self.layout is None:
+            _memory_layout(self)  # the memory layout stays the same
         if isinstance(self.value, Traced) and not isinstance(new, Traced):
             new = set_item(self.value, new, ...)  # the value stays a node
         self.value, self.writes = new, {}
@@ -142,11 +174,13 @@ def dtype(self: Writable) -> Any:
 
 def cast_to_dtype(self: Writable, value: Any) -> Any:
     """Cast a value to the dtype of the array, as NumPy does when writing."""
-    wanted = dtype(self)
-    if issubclass(type(value), (int, float)):
+    _, wanted = self.form or _find_form(self)
+    kind = type(value)
+    if kind in NODES:
+        if type(value.value) in _NUMPY and value.value.dtype is wanted:
+            return value
+    elif issubclass(kind, (int, float)):
         return wanted.type(value)
-    if type(value) in NODES and type(value.value) in _NUMPY and value.value.dtype is wanted:
-        return value
     given = np.dtype(complex) if type(value) is complex else dtype_of(to_plain(value))
     if given == wanted:
         return value
@@ -232,17 +266,8 @@ def get_item(self: Writable, index: Any) -> Any:
             return _get_recorded_item(self, index)
         if not is_basic(index):
             return Writable(_read(self.current, index))
-    return Writable(
-        None,
-        ArrayView(
-            self,
-            _outline(self)[index].shape,
-            lambda base: getitem(base, index),
-            lambda base, new: set_item(base, new, index),
-            cell if self.as_view is None else None,
-            index,
-        ),
-    )
+    within = cell if self.as_view is None else None
+    return Writable(None, IndexedView(self, _outline_of(self.form[0])[index].shape, index, within))
 
 
 _BASIC = {int, slice, type(None), type(...)}
