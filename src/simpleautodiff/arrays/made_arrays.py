@@ -70,8 +70,9 @@ class Replacement:
     def __init__(self, function: Any) -> None:
         self.function = function
         self.converts = function in _CONVERTING
-        self.call = partial(_convert, function) if self.converts else UNDISPATCHED.get(function)
-        self.call = self.call or function
+        self.call: Callable[..., Any] = (
+            partial(_convert, function) if self.converts else UNDISPATCHED.get(function, function)
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call NumPy's function; in code that is run once more, join lists and wrap results."""
@@ -152,9 +153,7 @@ def _convert(function: Any, *args: Any, **kwargs: Any) -> Any:
     return convert(*args, **given)
 
 
-def _call_with_joined_lists(
-    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _call_with_joined_lists(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function of NumPy with arrays instead of lists of nodes."""
     join = _join_each if function in _OF_SEVERAL else _join
     joined = {name: join(arg) for name, arg in kwargs.items()}

@@ -116,11 +116,21 @@ def pull_neg(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
 
 
 def pull_power(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
-    """Carry an adjoint back through x²."""
-    x, exponent = node.args
-    if (type(exponent) is not int and type(exponent) is not float) or exponent != 2:
+    """Carry an adjoint back through x to the power of a number, which is not 0."""
+    (base, exponent), power = node.args, node.value
+    if (type(exponent) is not int and type(exponent) is not float) or not exponent:
         return False
-    sweep.add(x, adjoint * (2 * x.value))
+    x = base.value
+    if exponent == 2:
+        slope = 2 * x
+    elif type(x) is np.ndarray and type(power) is np.ndarray and x.dtype is power.dtype:
+        try:
+            slope = exponent * x ** (exponent - 1)
+        except REFUSED:  # which the row explains, or turns into NumPy's inf or nan
+            return False
+    else:
+        return False
+    sweep.add(base, adjoint * slope)
     return True
 
 

@@ -139,7 +139,7 @@ def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
 
 
 @lru_cache
-def _is_sequence(kind: type) -> bool:
+def _is_sequence(kind: Any) -> bool:
     return issubclass(kind, _SEQUENCES)
 
 
