@@ -11,6 +11,8 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
+
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.finish_results import (
     check_same,
@@ -30,11 +32,13 @@ from simpleautodiff.compiled.unchanged_arguments import check_unchanged, put_bac
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import NotCompiledWarning, TraceError, warn_user
 from simpleautodiff.transforms.arguments import name_of
+from simpleautodiff.transforms.pickling import Transformed
 from simpleautodiff.transforms.results import check_open
 from simpleautodiff.values.pytree import flatten
 
 F = Callable[..., Any]
 MOST_SIGNATURES = 128
+LARGE = 1 << 20  # bytes of arguments from which on a derivative is recorded without a run before it
 SLOW = 0.05  # seconds: a first call that takes longer is not followed by two runs in one call
 _FLOATS = {float}
 
@@ -85,7 +89,8 @@ class JitFunction:
         if found.reason:
             return self._run_plainly(args, kwargs)
         if found.root is None and found.calls == 1 and not self.options.tier:
-            before = [copy_array(leaf) for leaf in described.leaves]
+            found.is_long = self._is_large(described)
+            before = [] if found.is_long else [copy_array(leaf) for leaf in described.leaves]
             started = time.perf_counter()
             result = self._run_unless_long(found, described, before, args, kwargs)
             if result is not NOT_RUN:
@@ -101,6 +106,15 @@ class JitFunction:
             if issubclass(type(leaf), Traced):
                 check_open(leaf, f"the result of {name_of(self.f)}")
         return result
+
+    def _is_large(self, described: CallSignature) -> bool:
+        """Tell whether to record at once: a run takes long, and shows no more than a recording.
+
+        A derivative gives the user's code nodes in both. Other code may ask for the type of its
+        arguments, so that only a run shows its result.
+        """
+        size = sum([x.nbytes for x in described.inputs if isinstance(x, np.ndarray)])
+        return size >= LARGE and isinstance(self.f, Transformed) and TARGET.is_available()
 
     def _run_unless_long(
         self,
@@ -200,7 +214,7 @@ class JitFunction:
                 "Calls that go another way",
             )
             return self._run_plainly(args, kwargs)
-        before = [copy_array(leaf) for leaf in described.leaves]
+        before = [x if found.is_long else copy_array(x) for x in described.leaves]
         result = self._run_unless_long(found, described, before, args, kwargs)
         path = self._try_to_record(found, described, before, loops, branch, result)
         if path is not None:
@@ -210,9 +224,13 @@ class JitFunction:
         if result is not NOT_RUN:
             return result
         tried = self._follow_guards(found, path, described.inputs, out)[1] if path else None
-        if path is None or tried is None or tried[0]:
+        if path is not None and tried is not None and not tried[0]:
+            return path.finish(tried[1])
+        try:
             return self._run_plainly(args, kwargs)
-        return path.finish(tried[1])
+        except Exception:  # there was nothing to record: other numbers may have a result
+            found.reason = ""
+            raise
 
     def _record_slow(
         self, found: Specialization, described: CallSignature, args: Any, kwargs: Any
