@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import threading
 import time
 import warnings
@@ -11,8 +12,6 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any
 
-import numpy as np
-
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.finish_results import (
     check_same,
@@ -20,25 +19,29 @@ from simpleautodiff.compiled.finish_results import (
     without_out,
     write_into,
 )
-from simpleautodiff.compiled.loops.long_loops import LongLoop, stopping_at_long_loops
+from simpleautodiff.compiled.loops.long_loops import LongLoop, LongTape, stopping_at_long_loops
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.replace_code import LoopsToRecord
-from simpleautodiff.compiled.make_path import NOT_RUN, make_path
+from simpleautodiff.compiled.make_path import (
+    MOST_LINES,
+    NOT_RUN,
+    is_large,
+    make_path,
+    shows_all,
+)
 from simpleautodiff.compiled.paths import Path, Specialization, keep_answer
-from simpleautodiff.compiled.record_function import Options
+from simpleautodiff.compiled.record_function import Options, TooLongError
 from simpleautodiff.compiled.running.runnable import EnteredProgram
 from simpleautodiff.compiled.signature import CallSignature, NotComparedError, leaf_paths, signature
 from simpleautodiff.compiled.unchanged_arguments import check_unchanged, put_back
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import NotCompiledWarning, TraceError, warn_user
 from simpleautodiff.transforms.arguments import name_of
-from simpleautodiff.transforms.pickling import Transformed
 from simpleautodiff.transforms.results import check_open
 from simpleautodiff.values.pytree import flatten
 
 F = Callable[..., Any]
 MOST_SIGNATURES = 128
-LARGE = 1 << 20  # bytes of arguments from which on a derivative is recorded without a run before it
 SLOW = 0.05  # seconds: a first call that takes longer is not followed by two runs in one call
 _FLOATS = {float}
 
@@ -89,7 +92,7 @@ class JitFunction:
         if found.reason:
             return self._run_plainly(args, kwargs)
         if found.root is None and found.calls == 1 and not self.options.tier:
-            found.is_long = self._is_large(described)
+            found.is_long = self._is_shown and is_large(described)
             before = [] if found.is_long else [copy_array(leaf) for leaf in described.leaves]
             started = time.perf_counter()
             result = self._run_unless_long(found, described, before, args, kwargs)
@@ -107,14 +110,9 @@ class JitFunction:
                 check_open(leaf, f"the result of {name_of(self.f)}")
         return result
 
-    def _is_large(self, described: CallSignature) -> bool:
-        """Tell whether to record at once: a run takes long, and shows no more than a recording.
-
-        A derivative gives the user's code nodes in both. Other code may ask for the type of its
-        arguments, so that only a run shows its result.
-        """
-        size = sum([x.nbytes for x in described.inputs if isinstance(x, np.ndarray)])
-        return size >= LARGE and isinstance(self.f, Transformed) and TARGET.is_available()
+    @cached_property
+    def _is_shown(self) -> bool:
+        return shows_all(self.f)
 
     def _run_unless_long(
         self,
@@ -132,10 +130,11 @@ class JitFunction:
         if found.is_long:
             return NOT_RUN
         try:
-            with stopping_at_long_loops(LOOPS.steps):
+            with stopping_at_long_loops(LOOPS.steps, on_tapes=found.calls == 1 and self._is_shown):
                 return self._run_plainly(args, kwargs)
-        except LongLoop:
+        except LongLoop as stopped:
             found.is_long = True
+            found.most = MOST_LINES if isinstance(stopped, LongTape) else math.inf
         try:
             check_unchanged(described, before, name_of(self.f))
         except TraceError as error:
@@ -278,6 +277,9 @@ class JitFunction:
 
         try:
             return self._record_alone(record)
+        except TooLongError:
+            found.is_long, found.most = False, math.inf
+            return None
         except Exception as error:  # whatever failed, the function itself can run
             reason = str(error) or type(error).__name__
             if branch is None:
@@ -358,7 +360,8 @@ class JitFunction:
             self.options,
             found.loops,
             found.records_loops,
-            assumes=branch is None,
+            branch is None,
+            found.most,
         )
         if branch is None:
             found.root, found.given = path, leaf_paths(described)
