@@ -63,6 +63,11 @@ def _if_values_alone(
     return not compute_uv
 
 
+def _if_computed(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> bool:
+    """Tell whether np.pad computes numbers, rather than copy given ones."""
+    return mode not in ("constant", "empty", "edge", "reflect", "symmetric", "wrap") or bool(kwargs)
+
+
 def _if_upper(a: Any, upper: bool = False) -> bool:
     return upper
 
@@ -77,7 +82,7 @@ ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.nansum, np.nanmean, np.nanvar, np.nanstd), _always),
     **dict.fromkeys((np.sinc, np.i0, np.cov, np.corrcoef, np.average, np.gradient), _always),
     **dict.fromkeys((np.quantile, np.percentile, np.nanquantile, np.nanpercentile), _always),
-    **dict.fromkeys((np.interp, np.pad, np.correlate, np.poly, np.polydiv, np.polyfit), _always),
+    **dict.fromkeys((np.interp, np.correlate, np.poly, np.polydiv, np.polyfit), _always),
     **dict.fromkeys((np.linspace, np.geomspace, np.cross, np.linalg.cross), _always),
     **dict.fromkeys((np.bincount, np.histogram2d, np.histogramdd), _always),
     **dict.fromkeys((np.linalg.norm, np.linalg.vector_norm, np.linalg.matrix_norm), _always),
@@ -94,6 +99,7 @@ ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.convolve, np.polymul, np.reciprocal), _if_complex),
     **dict.fromkeys((np.var, np.std), _if_complex_or_half),
     np.linalg.cholesky: _if_upper,
+    np.pad: _if_computed,
     np.power: _if_numpys_number,
     np.dot: _if_number_or_stack,
     np.inner: _if_number,

@@ -62,24 +62,31 @@ def reverse_sweep(
                     if type(b) is result:
                         i = b.index
                         old = bar[i]
-                        term = adjoint if primitive is added else -adjoint
-                        bar[i] = term if old is None else old + term
+                        if primitive is added:
+                            bar[i] = adjoint if old is None else old + adjoint
+                        else:
+                            bar[i] = -adjoint if old is None else old - adjoint
                     continue
                 of = type(node.value)
                 is_real = of is float or of is float64 or of in scalars
                 if is_real and primitive is multiplied:
                     a, b = node.args
                     if type(a) is result:
+                        x = a.value
+                        if type(b) is result:
+                            i = b.index
+                            old = bar[i]
+                            bar[i] = adjoint * x if old is None else old + adjoint * x
+                            b = b.value
+                        elif type(b) is constant:
+                            b = b.value
                         i = a.index
                         old = bar[i]
-                        y = b.value if type(b) is result or type(b) is constant else b
-                        term = adjoint * y
-                        bar[i] = term if old is None else old + term
-                    if type(b) is result:
+                        bar[i] = adjoint * b if old is None else old + adjoint * b
+                    elif type(b) is result:
                         i = b.index
                         old = bar[i]
-                        x = a.value if type(a) is result or type(a) is constant else a
-                        term = adjoint * x
+                        term = adjoint * (a.value if type(a) is constant else a)
                         bar[i] = term if old is None else old + term
                     continue
                 if primitive is None:
@@ -94,24 +101,24 @@ def reverse_sweep(
                 elif isinstance(adjoint, PartialAdjoint) and not partly:
                     bar[node.index] = adjoint.filled()
                 continue
-            if kind is ndarray and adjoint.size > THRESHOLDS.medium:
+            size = adjoint.size if kind is ndarray else 0
+            if size > THRESHOLDS.medium:
                 arrays.pull_large(node, adjoint, 1.0)
             elif kind is Scaled:
                 arrays.pull_large(node, adjoint.array, adjoint.factor)
-            elif (
-                kind is not ndarray and kind is not float64 and isinstance(adjoint, PartialAdjoint)
-            ):
+            elif kind is not ndarray and isinstance(adjoint, PartialAdjoint):
                 arrays.pull_partial(node, adjoint)
             else:
                 direct = PULLS.get(primitive)
                 if direct is None or not direct(arrays, node, adjoint):
                     arrays.pull_by_rules(node, adjoint)
-                if kind is not ndarray or adjoint.size <= THRESHOLDS.small:
+                if size <= THRESHOLDS.small:
                     continue
-            if once and not tape.repeatable:
+            if once:
                 bar[node.index] = None
-                del tape[node.index :]
-                node.args = ()
+                if not tape.repeatable:
+                    del tape[node.index :]
+                    node.args = ()
     finally:
         guessed = arrays is not None and arrays.end()
     return guessed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,8 @@ def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
     return parts, lengths
 
 
-def _is_sequence(kind: type) -> bool:
+@lru_cache
+def _is_sequence(kind: Any) -> bool:
     return issubclass(kind, _SEQUENCES)
 
 

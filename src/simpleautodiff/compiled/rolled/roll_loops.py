@@ -32,6 +32,7 @@ from simpleautodiff.compiled.rolled.counters import (
     select,
 )
 from simpleautodiff.compiled.rolled.limits import ROLLING
+from simpleautodiff.compiled.rolled.lines import find_kinds
 from simpleautodiff.compiled.rolled.program_builder import ProgramBuilder
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
@@ -88,6 +89,8 @@ class _Part:
         self._selected = self._find_selected()
         self._unneeded = {write.spread for write in self.writes.values()}
         self._last = self._find_last_uses()
+        self._kinds = find_kinds(self.program.lines).symbols
+        self._compiled: dict[int, bool] = {}  # kinds of lines: whether they can be compiled
         self._asked = 0  # guards that are in a body already
         for number in range(program.inputs, len(program.lines)):
             self._take(number)
@@ -133,12 +136,20 @@ class _Part:
         elif isinstance(line.what, LoopFunction):
             self._end_body(number)
             self._several[number] = self._write_loop(line.what, line.args)
-        elif not can_compile(alone(self.program.lines, number), self.builder.precise):
+        elif not self._can_compile(number):
             self._call_numpy(number, line)
         else:
             if len(self._waiting) >= ROLLING.long:
                 self._end_body(number)
             self._waiting.append(number)
+
+    def _can_compile(self, number: int) -> bool:
+        """Tell whether a line can be compiled, by trying one line of its kind."""
+        kind = self._kinds[number]
+        if kind not in self._compiled:
+            line = alone(self.program.lines, number)
+            self._compiled[kind] = can_compile(line, self.builder.precise)
+        return self._compiled[kind]
 
     def _compute_counters(self, needed: Iterable[Any]) -> None:
         """Have those counters computed that are needed as numbers, not only for addresses."""

@@ -25,6 +25,7 @@ from simpleautodiff.learn.grading.known_faults import (
     ORDER_FAULTS,
     RULES,
     STYLES,
+    SUBTRACTED,
     UNCHAINED,
     VARIANTS,
     WAYS,
@@ -123,6 +124,7 @@ class CaseRun:
         ways = set() if used & {"sub", "div", "neg"} else {*COMPOSITIONS}
         args = [arg for _, _, args in self.case.graph.steps for arg in args]
         ways |= set() if "div" in used else {BY_VALUE}
+        ways |= set() if "neg" in used else {SUBTRACTED}
         if all(isinstance(arg, str) for arg in args):
             ways |= {APART, COMMUTED} if COMPOSED in ways else {COMMUTED}
         return frozenset({*ways, *(f for f in FAULTS if not is_met(f, used))})

@@ -10,7 +10,8 @@ from typing import Any
 
 from simpleautodiff.learn.grading.function_shapes import DualEngine, GradEngine
 from simpleautodiff.learn.grading.guessing import guess_names
-from simpleautodiff.learn.grading.learner_engine import LearnerEngine, NoEngine
+from simpleautodiff.learn.grading.learner_engine import LearnerEngine
+from simpleautodiff.learn.grading.learner_names import NoEngine
 from simpleautodiff.learn.grading.node_shapes import (
     CarriedEngine,
     NodeEngine,

@@ -1,6 +1,6 @@
 """Engines of functions: `grad(f)`, and dual numbers with what seeds them.
 
-This file runs in the learner's process too: of the library it imports `learner_engine` alone.
+This file runs in the learner's process too: of the library it imports the files of engines alone.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ from functools import partial
 from typing import Any
 
 from simpleautodiff.learn.grading.learner_engine import (
-    GRADIENT_NAMES,
     LearnerEngine,
+)
+from simpleautodiff.learn.grading.learner_names import (
+    GRADIENT_NAMES,
     NoEngine,
+    first,
+)
+from simpleautodiff.learn.grading.learner_nodes import (
     classes,
     constructs,
-    first,
     is_array,
     is_number,
     read_attributes,
@@ -55,8 +59,10 @@ class GradEngine(LearnerEngine):
     def takes(self, count: int, form: str = "") -> bool:
         """Tell whether functions of that many arguments can be differentiated."""
         before, self.form = self.form, form or self.form
+        point = [0.75, 0.5][:count]
         try:
-            return len(self.make_several([0.75, 0.5][:count])) == count
+            made = self.make_several(point)
+            return len(made) == count and not any(type(n) is list and n == point for n in made)
         except Exception:
             return False
         finally:

@@ -15,9 +15,13 @@ from typing import Any
 
 from simpleautodiff.learn.grading.function_shapes import GradEngine, makes_no_function
 from simpleautodiff.learn.grading.learner_engine import (
+    LearnerEngine,
+)
+from simpleautodiff.learn.grading.learner_names import (
     FUNCTIONS_OF_NUMBERS,
     PYTHON_OPERATORS,
-    LearnerEngine,
+)
+from simpleautodiff.learn.grading.learner_nodes import (
     classes,
     construct,
     constructs,

@@ -128,11 +128,19 @@ STYLES = ("search", "tape", "tape to the end", "dual", "stack", "set", "paths", 
 # a + b * -1, a * b**-1, a * -1; or differences and quotients inverted: a + -b, a * (1 / b).
 COMPOSITIONS = COMPOSED, INVERTED = "composed", "inverted"
 # "constants apart": operations with constants have code of their own. "commuted": 2 * x is x * 2.
-# "by the value": the partials of a quotient are computed from it. "in turn": each sweep treats all
-# inputs but one as constants. "on arrival": a node keeps the adjoint of its last visit.
-APART, COMMUTED, BY_VALUE = "constants apart", "commuted", "by the value"
+# "subtracted": -x is 0 - x. "by the value": the partials of a quotient are computed from it. "in
+# turn": each sweep treats all inputs but one as constants. "on arrival": a node keeps the adjoint
+# of its last visit.
+APART, COMMUTED, SUBTRACTED = "constants apart", "commuted", "subtracted"
+BY_VALUE = "by the value"
 IN_TURN, ON_ARRIVAL = "in turn", "on arrival"
 WAYS: tuple[tuple[str, ...], ...] = (
     *((), (BY_VALUE,), (COMMUTED,), (COMPOSED,), (APART,), (INVERTED,), (IN_TURN,), (ON_ARRIVAL,)),
-    *((COMPOSED, COMMUTED), (INVERTED, COMMUTED), (COMPOSED, APART), (INVERTED, APART)),
+    *(
+        (SUBTRACTED,),
+        (COMPOSED, COMMUTED),
+        (INVERTED, COMMUTED),
+        (COMPOSED, APART),
+        (INVERTED, APART),
+    ),
 )

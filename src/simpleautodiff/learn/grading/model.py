@@ -22,6 +22,7 @@ from simpleautodiff.learn.grading.known_faults import (
     ON_ARRIVAL,
     RULES,
     SINGLE_FUNCTIONS,
+    SUBTRACTED,
     UNCHAINED,
     VALUE,
     WRONG_RULES,
@@ -76,6 +77,8 @@ class Model:
             args = args[::-1] if commutes or (swap and self.has(swap)) else args
         if self.has(*COMPOSITIONS) and self.is_composed(operation):
             return self.compose(operation, args)
+        if operation == "neg" and self.has(SUBTRACTED):
+            return self.apply("sub", [0, *args])
         values = [arg.value if isinstance(arg, ModelNode) else arg for arg in args]
         apart = self.has(APART) and not all(isinstance(arg, ModelNode) for arg in args)
         compute, rules = (RULES if apart and operation != "pow" else self.rules)[operation]
@@ -93,10 +96,8 @@ class Model:
         parents = [arg for arg in args if isinstance(arg, ModelNode)]
         node.parents += parents
         node.of_constants = [p for p, mine in zip(partials, is_node, strict=True) if not mine]
-        swapped = operation in ("add", "mul") and self.has(
-            "constants_shift"
-        )  # by __rmul__ = __mul__
-        shifts = self.has("constants_shift", "constants_shift_all") and not swapped
+        by_rmul = operation in ("add", "mul") and self.has("constants_shift")  # which is __mul__
+        shifts = self.has("constants_shift", "constants_shift_all") and not by_rmul
         node.partials += partials[: len(parents)] if shifts else kept
         for parent in parents:
             parent.children.append(node)
@@ -114,9 +115,8 @@ class Model:
         elif operation == "div":
             inverse = self.invert(last)
         else:
-            inverse = (
-                self.apply("neg", [last]) if self.has(INVERTED) else self.apply("mul", [last, -1])
-            )
+            negated: Any = ("neg", [last]) if self.has(INVERTED) else ("mul", [last, -1])
+            inverse = self.apply(*negated)
         combine = "mul" if operation == "div" else "add"
         return self.apply(combine, [*first, inverse]) if first else inverse
 

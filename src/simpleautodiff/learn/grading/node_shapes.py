@@ -1,6 +1,6 @@
 """Engines whose nodes can be held: `Value`, `Var` and `Node`.
 
-This file runs in the learner's process too: of the library it imports `learner_engine` alone.
+This file runs in the learner's process too: of the library it imports the files of engines alone.
 """
 
 from __future__ import annotations
@@ -13,18 +13,22 @@ from functools import partial
 from typing import Any
 
 from simpleautodiff.learn.grading.learner_engine import (
+    LearnerEngine,
+)
+from simpleautodiff.learn.grading.learner_names import (
     BACKWARD_NAMES,
     FORWARD_NAMES,
     GRADIENT_NAMES,
     INPUT_NAMES,
-    LearnerEngine,
     NoEngine,
+    first,
+)
+from simpleautodiff.learn.grading.learner_nodes import (
     choose_class,
     classes,
     construct,
     constructs,
     find_value_name,
-    first,
     held_derivatives,
     is_number,
     parameters,

@@ -1,6 +1,6 @@
 """Nodes that know their local derivatives, and nothing yet that carries them through a graph.
 
-This file runs in the learner's process too: of the library it imports `learner_engine` alone.
+This file runs in the learner's process too: of the library it imports the files of engines alone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,11 @@ from typing import Any
 
 from simpleautodiff.learn.grading.learner_engine import (
     LearnerEngine,
+)
+from simpleautodiff.learn.grading.learner_names import (
     NoEngine,
+)
+from simpleautodiff.learn.grading.learner_nodes import (
     choose_class,
     construct,
     is_number,

@@ -11,8 +11,12 @@ from typing import Any
 
 from simpleautodiff.learn.grading.function_shapes import DualEngine, GradEngine
 from simpleautodiff.learn.grading.learner_engine import (
-    DERIVATIVE_NAMES,
     LearnerEngine,
+)
+from simpleautodiff.learn.grading.learner_names import (
+    DERIVATIVE_NAMES,
+)
+from simpleautodiff.learn.grading.learner_nodes import (
     is_number,
     to_float,
 )
