@@ -17,7 +17,7 @@ from simpleautodiff.arrays.newton import newton_steps
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import DomainError, cite_line
 from simpleautodiff.plug.implicit import newton_step
-from simpleautodiff.plug.inputs import F, vector
+from simpleautodiff.plug.inputs import F, as_vector
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where
@@ -36,7 +36,7 @@ _STEPS = 30
 
 def as_number(value: Any) -> Any:
     """Return a value of one element, in whatever shape, as one number."""
-    value = vector(value)
+    value = as_vector(value)
     return reshape(value, ()) if shape_of(value) else value
 
 
@@ -51,10 +51,10 @@ class Problem:
         """Return how far x is inside of each limit: a vector of lower and upper sides in turn."""
         sides = []
         for f, lower, upper in self.constraints:
-            value = reshape(vector(f(x)), (-1,))
+            value = reshape(as_vector(f(x)), (-1,))
             sides += [
-                reshape(np.subtract(value, vector(lower)), (-1,)),
-                reshape(np.subtract(vector(upper), value), (-1,)),
+                reshape(np.subtract(value, as_vector(lower)), (-1,)),
+                reshape(np.subtract(as_vector(upper), value), (-1,)),
             ]
         return concatenate(sides) if sides else np.zeros(0)
 
