@@ -44,7 +44,7 @@ from simpleautodiff.compiled.recording.symbols import not_recorded
 from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.errors import LostDerivativeError
 from simpleautodiff.transforms.arguments import call_explained
-from simpleautodiff.values.pytree import flatten, map_leaves
+from simpleautodiff.values.pytree import map_leaves
 
 F = Callable[..., Any]
 Names = tuple[str, ...]
