@@ -13,8 +13,12 @@ from simpleautodiff.compiled.finish_results import (
     find_finish,
 )
 from simpleautodiff.compiled.loops.plain_loops import NotAsLoop, PlainLoops
-from simpleautodiff.compiled.loops.replace_code import FunctionsInMemory, LongRecording, LoopsToRecord
 from simpleautodiff.compiled.loops.record_loop import is_same_program
+from simpleautodiff.compiled.loops.replace_code import (
+    FunctionsInMemory,
+    LongRecording,
+    LoopsToRecord,
+)
 from simpleautodiff.compiled.paths import Answer, Path
 from simpleautodiff.compiled.record_function import F, Options, RecordedFunction, record_program
 from simpleautodiff.compiled.signature import CallSignature

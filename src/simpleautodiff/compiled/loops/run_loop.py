@@ -142,7 +142,10 @@ class LoopRunner:
         numbers = [find_example(x) for x in operands]
         most = 0 if function.has_loops else LOOPS.steps
         made = function.run_steps(most, *numbers) or self.run_long(function, numbers)
-        return [*map(_in_kind_of, function.first[: function.carries], made), *made[function.carries :]]
+        return [
+            *map(_in_kind_of, function.first[: function.carries], made),
+            *made[function.carries :],
+        ]
 
     def _find_rows(self, function: LoopFunction, given: Operands) -> int:
         """Return the number of steps to make room for: a power of 2, so that other calls fit."""
