@@ -66,7 +66,7 @@ from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_array
 from simpleautodiff.values.pytree import map_leaves
 
-_FLOAT = np.dtype(float)
+_FLOAT, _SCALARS = np.dtype(float), {float, np.float64}
 _BINARY_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 _COMPARISON_OPERATORS = ("lt", "le", "gt", "ge", "eq", "ne")
 _UNARY_OPERATORS = ("neg", "pos", "abs")
@@ -417,7 +417,7 @@ def _make_augmented(name: str, function: Callable[[Any, Any], Any]) -> Callable[
     quick: Callable[..., Any] = BINARY.get(name[3:-2], function)
 
     def change(self: Traced, other: Any) -> Any:
-        if type(self) in NODES and type(self.value) is float:
+        if type(self) in NODES and type(self.value) in _SCALARS:
             return quick(self, other)
         if not shape_of(self):
             return function(self, other)
