@@ -127,15 +127,19 @@ def reverse_sweep(
 def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
     """Carry back the adjoint of a single number by the rules of its row; x / y in one step."""
     args, row = node.args, node.primitive
-    assert row is not None
+    assert row is not None  # it has arguments
     divides = row is TABLE["div"]
     if len(args) == 1 or (len(args) == 2 and type(args[1]) in _PYTHON and not divides):
-        arg, *numbers = args  # one node, and perhaps a number such as an exponent
-        rule: Any = row.partials[0]
+        arg, rule = args[0], row.partials[0]  # one node, and perhaps a number, as an exponent
         try:
-            slope = rule if type(rule) is int else rule(node.value, arg.value, *numbers)
+            if type(rule) is int:
+                slope = rule
+            elif len(args) == 1:
+                slope = rule(node.value, arg.value)
+            else:
+                slope = rule(node.value, arg.value, args[1])
         except REFUSED:
-            slope = row.partial(0, node.value, (arg.value, *numbers))
+            slope = row.partial(0, node.value, (arg.value, *args[1:]))
         term = adjoint * slope if type(slope) in _REALS else pull(slope, adjoint)
         if term is not ZERO:
             old = bar[arg.index]

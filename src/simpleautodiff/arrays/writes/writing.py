@@ -116,10 +116,6 @@ FUNCTIONS.update({function: _make_new(function) for function in _NEW_ARRAY_FUNCT
 FUNCTIONS[np.empty] = _make_new(np.zeros)
 
 
-def _get(self: Writable, index: Any) -> Any:
-    return get_item(self, index if type(index) is int else to_plain_index(index))
-
-
 def _get_attribute(self: Writable, name: str) -> Any:
     """Return an attribute of the current array.
 
@@ -328,7 +324,7 @@ def methods_of_writable() -> dict[str, Any]:
     """Return the methods of writable arrays, by name."""
     methods: dict[str, Any] = {
         "__setitem__": _set,
-        "__getitem__": _get,
+        "__getitem__": get_item,
         "__len__": lambda self: len(self.current),
         "shape": property(shape),
         "__iter__": lambda self: (self[i] for i in range(len(self))),
