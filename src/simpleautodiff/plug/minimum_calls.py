@@ -12,7 +12,7 @@ import scipy.optimize
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, cite_line
 from simpleautodiff.plug.inputs import F, as_tuple, as_vector, has_nodes
-from simpleautodiff.plug.optimality import Problem, as_number, follow, settle
+from simpleautodiff.plug.optimality import Minimisation, as_number, follow, settle
 from simpleautodiff.plug.plain_calls import PlainCall, root_of
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where
@@ -82,7 +82,7 @@ class Minimum:
         value = function(x, *args)
         return value[0] if isinstance(value, tuple) else value
 
-    def problem(self) -> Problem:
+    def problem(self) -> Minimisation:
         """Return the whole problem."""
         options = {**self.given, **(self.given.get("minimizer_kwargs") or {})}
         if "x1" in options:
@@ -90,7 +90,7 @@ class Minimum:
         constraints = [_read_constraint(each) for each in _listed(options.get("constraints"))]
         if (bounds := options.get("bounds")) is not None:
             constraints.append((_same, *_read_bounds(bounds)))
-        return Problem(self.value, constraints)
+        return Minimisation(self.value, constraints)
 
     def finish(self, found: Any, x: Any) -> Any:
         """Return SciPy's result with nodes in place of the numbers that depend on them."""
@@ -169,13 +169,13 @@ class LeastSquares(Minimum):
         losses = loss(squares)[0] if callable(loss) else _LOSSES[loss](squares)
         return 0.5 * scale**2 * np.sum(losses)
 
-    def problem(self) -> Problem:
+    def problem(self) -> Minimisation:
         """Return the whole problem."""
         bounds = self.given.get("bounds", (-np.inf, np.inf))
         lower, upper = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
         limits = [*flatten([lower, upper])[0]]
         free = not has_nodes(limits) and all(np.all(np.isinf(limit)) for limit in limits)
-        return Problem(self.value, [] if free else [(_same, lower, upper)])
+        return Minimisation(self.value, [] if free else [(_same, lower, upper)])
 
     def finish(self, found: Any, x: Any) -> Any:
         """Return SciPy's result with nodes in place of the numbers that depend on them."""
@@ -254,9 +254,9 @@ class LinearLeastSquares(LeastSquares):
 class NonNegativeLeastSquares(LinearLeastSquares):
     """nnls: x is not negative, and the second result is a norm."""
 
-    def problem(self) -> Problem:
+    def problem(self) -> Minimisation:
         """Return the whole problem."""
-        return Problem(self.value, [(_same, 0.0, np.inf)])
+        return Minimisation(self.value, [(_same, 0.0, np.inf)])
 
     def finish(self, found: Any, x: Any) -> Any:
         """Return the solution and the norm of its residuals."""
@@ -270,7 +270,7 @@ class LinearProgram(Minimum):
         """Return c · x."""
         return np.sum(as_vector(self.given["c"]) * x)
 
-    def problem(self) -> Problem:
+    def problem(self) -> Minimisation:
         """Return the whole problem."""
         given = self.given
         constraints: list[tuple[F, Any, Any]] = []
@@ -283,7 +283,7 @@ class LinearProgram(Minimum):
         bounds = given.get("bounds", (0, None))
         if bounds is not None:
             constraints.append((_same, *_read_bounds(bounds)))
-        return Problem(self.value, constraints)
+        return Minimisation(self.value, constraints)
 
 
 _KINDS: dict[str, type[Minimum]] = {

@@ -22,7 +22,7 @@ def cover_columns(columns: int, largest: int) -> list[tuple[int, int]]:
 
     Examples
     --------
-    >>> cover_columns(17, 8), blocks(11, 8), blocks(3, 8)
+    >>> cover_columns(17, 8), cover_columns(11, 8), cover_columns(3, 8)
     ([(0, 8), (8, 8), (16, 1)], [(0, 8), (7, 4)], [(0, 2), (2, 1)])
     """
     found = []
