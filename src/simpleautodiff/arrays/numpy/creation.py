@@ -125,6 +125,7 @@ def array(object: Any, dtype: Any = None, ndmin: int = 0, order: Any = None) -> 
 def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
     """Return what nested lists hold, and the length of the lists at each depth."""
     parts, lengths = list(nested), [len(nested)]
+    kinds: set[Any]
     while (kinds := set(map(type, parts))) and all(map(_is_sequence, kinds)):
         (length, *others) = {len(part) for part in parts}
         if others:
