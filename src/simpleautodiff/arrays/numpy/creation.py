@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -125,7 +126,6 @@ def array(object: Any, dtype: Any = None, ndmin: int = 0, order: Any = None) -> 
 def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
     """Return what nested lists hold, and the length of the lists at each depth."""
     parts, lengths = list(nested), [len(nested)]
-    kinds: set[Any]
     while (kinds := set(map(type, parts))) and all(map(_is_sequence, kinds)):
         (length, *others) = {len(part) for part in parts}
         if others:
@@ -140,9 +140,7 @@ def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
     return parts, lengths
 
 
-@lru_cache
-def _is_sequence(kind: Any) -> bool:
-    return issubclass(kind, _SEQUENCES)
+_is_sequence: Callable[[type], bool] = lru_cache(lambda kind: issubclass(kind, _SEQUENCES))
 
 
 def new_array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
