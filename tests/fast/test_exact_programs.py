@@ -278,9 +278,9 @@ def ask(program):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("first", range(0, 200, 50))
+@pytest.mark.parametrize("first", range(0, 200, 25))
 def test_the_same_bits(first):
-    for seed in range(first, first + 50):
+    for seed in range(first, first + 25):
         program = Program(seed)
         constants = [array.copy() for array in program.constants]
         expected = with_plain_tapes(ask, program)

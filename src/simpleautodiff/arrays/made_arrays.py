@@ -324,7 +324,7 @@ def _find_call(error: BaseException) -> tuple[CodeType, int] | None:
 
 
 def _is_final(error: BaseException) -> bool:
-    """Tell whether the user's own code, or numbers, are to blame, not a library given nodes."""
+    """Tell whether an error comes from the user's own code or numbers: running again is no help."""
     if isinstance(error, DomainError):
         return True
     traceback = error.__traceback__

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import difflib
-import inspect
 from collections.abc import Callable, Iterable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.call_arguments import (
+    bind_arguments,
+    count_shared,
+    name_parameters,
+    takes_keywords,
+)
 from simpleautodiff.arrays.given_values import ROUNDED_OTHERWISE, give_values
 from simpleautodiff.arrays.lost_derivatives import SCIPY, scipy_error
 from simpleautodiff.core.level import Traced, Written, take_current, to_concrete, to_plain
@@ -70,12 +74,12 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         implementation = FUNCTIONS.get(function)
         if implementation is None:
             return _call_without_implementation(function, args, kwargs)
-        required, alike = _count_shared(function, implementation)
+        required, alike = count_shared(function, implementation)
         count = len(args)
         positional = count <= required or (
             count <= alike and not any([arg is None for arg in args[required:]])
         )
-        if positional and (not kwargs or _takes_keywords(implementation, kwargs)):
+        if positional and (not kwargs or takes_keywords(implementation, kwargs)):
             result = implementation(*map(take_current, args), **kwargs)
             if args and result is args[0]:
                 result = _as_new(result, function, args)
@@ -129,7 +133,7 @@ def _call_with_defaults(function: Any, implementation: Function, args: Any, kwar
     args, given = bind_arguments(function, args, kwargs)
     out, dtype = given.pop("out", None), given.get("dtype")
     args = [take_current(arg) for arg in args]
-    takes = _parameters(implementation)
+    takes = name_parameters(implementation)
     if dtype is not None and "dtype" not in takes:
         args = [to_dtype(args[0], given.pop("dtype")), *args[1:]]
     if None not in takes:
@@ -149,39 +153,6 @@ def _as_new(result: Any, function: Any, args: Any) -> Any:
     return +result if is_argument and function not in RETURNING_ARGUMENT else result
 
 
-@cache
-def _count_shared(function: Any, implementation: Function) -> tuple[int, int]:
-    """Return how many arguments a function requires, and how many the implementation shares.
-
-    Those that are shared are positional, apart from special ones. One is required at least; so it
-    is if the signature of the function is not known.
-    """
-    signature = _signature(function)
-    if signature is None:
-        return 1, 0
-    parameters, shared = signature.parameters.values(), 0
-    required = sum(p.default is p.empty and p.kind in _POSITIONAL for p in parameters) or 1
-    for ours, numpys in zip(
-        inspect.signature(implementation).parameters.values(), parameters, strict=False
-    ):
-        positional = numpys.kind <= ours.kind is ours.POSITIONAL_OR_KEYWORD
-        if not positional or ours.name != numpys.name or ours.name in ("dtype", "out"):
-            break
-        shared += 1
-    return required, shared
-
-
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-def _takes_keywords(implementation: Function, kwargs: dict[str, Any]) -> bool:
-    """Tell whether an implementation takes these keywords just as NumPy's function does."""
-    takes = _parameters(implementation)
-    return all(
-        [k in takes and k != "dtype" and k != "out" and v is not None for k, v in kwargs.items()]
-    )
-
-
 def _check_known(function: Any, unknown: set[Any]) -> None:
     """Reject arguments of NumPy's function that the implementation lacks."""
     if unknown:
@@ -198,49 +169,6 @@ def method_of(function: Any) -> Function:
 
 def _plain(x: Any) -> Any:
     return to_plain(take_current(x))
-
-
-def explain_arguments(name: str, implementation: Function, args: Any, kwargs: Any) -> None:
-    """Raise a clear error if a function was given arguments that the implementation lacks."""
-    try:
-        inspect.signature(implementation).bind(*args, **kwargs)
-    except TypeError as error:
-        raise RuleError(f"{name} of a node: {error}{cite_line()}") from None
-
-
-@cache
-def _signature(function: Any) -> inspect.Signature | None:
-    try:
-        return inspect.signature(function)
-    except ValueError:  # some functions of older NumPy versions have no signature
-        return None
-
-
-@cache
-def _parameters(implementation: Function) -> set[str | None]:
-    """Return the parameter names of an implementation; None among them means any."""
-    parameters = inspect.signature(implementation).parameters.values()
-    return {None if p.kind is p.VAR_KEYWORD else p.name for p in parameters}
-
-
-def bind_arguments(function: Any, args: list[Any], kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Return the positional arguments of a call, and the keywords that differ from the defaults."""
-    signature = _signature(function)
-    kinds = {p.kind for p in signature.parameters.values()} if signature else set()
-    if signature is None or inspect.Parameter.VAR_POSITIONAL in kinds:
-        return args, {name: arg for name, arg in kwargs.items() if arg is not None}
-    bound = signature.bind(*args, **kwargs).arguments
-    needed, given = [], {}
-    for parameter in signature.parameters.values():
-        if parameter.name not in bound:
-            continue
-        if parameter.kind is parameter.VAR_KEYWORD:
-            given.update(bound[parameter.name])
-        elif parameter.default is parameter.empty:
-            needed.append(bound[parameter.name])
-        elif bound[parameter.name] is not parameter.default:
-            given[parameter.name] = bound[parameter.name]
-    return needed, given
 
 
 def as_array(x: Any) -> Any:

@@ -68,7 +68,9 @@ def _sigmoid(compute: Compute) -> Compute:
     def sigmoid(x: Any) -> Any:
         """Compute it in place, with one exponential."""
         largest = _EXP_IS_FINITE_TO.get(x.dtype.char)
-        if largest is None or not x.ndim or np.minimum.reduce(x, None, initial=0) < -largest:
+        if largest is None or not x.ndim:
+            return compute(x)
+        if not np.minimum.reduce(x, None, initial=0) >= -largest:  # which nan is not, either
             return compute(x)
         e = np.negative(x)
         np.exp(e, out=e)

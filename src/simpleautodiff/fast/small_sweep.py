@@ -70,7 +70,7 @@ class SmallSweep:
         keep_freed_memory()
 
     def end(self) -> bool:
-        """End the sweep; tell whether it was based on a guess."""
+        """End the sweep; tell whether it has guessed that no slope is infinite."""
         if self.guess is not None:
             np.seterr(**self.guess)
         return self.guess is not None

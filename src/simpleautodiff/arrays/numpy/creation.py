@@ -20,8 +20,8 @@ from simpleautodiff.arrays.registry import (
     widen,
 )
 from simpleautodiff.arrays.shaping import add_axes, lay_out
+from simpleautodiff.arrays.writes.new_arrays import make_like, outline_of
 from simpleautodiff.arrays.writes.versions import Writable
-from simpleautodiff.arrays.writes.writing import make_like, outline_of
 from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.errors import ArgumentError, InputError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
