@@ -324,6 +324,25 @@ def test_two_faults_with_the_numbers_of_others_are_told_beside_them(pair, named)
         assert set(grade(learn.bugs.load(hidden)).mistakes) == {BUGS[hidden].hint}
 
 
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (
+            "equal_4",
+            "tangents_summed_4",
+        ),  # numbers of earlier graphs meet equal nodes of later ones
+        ("tape_emptied_8", "last_node_8"),  # the emptied tape has no last node
+        ("sub_turned_4", "mul_one_term_4"),  # 2 * x is computed as x * 2
+        ("square_of_div_7", "whole_division_7"),  # the partial is computed from the floored value
+    ],
+    ids="-".join,
+)
+def test_two_faults_that_meet_are_named(pair):
+    report = grade(learn.bugs.load(*pair))
+    assert set(report.mistakes) == {BUGS[name].hint for name in pair}
+    assert report.unexplained == ()
+
+
 def test_the_model_without_faults_is_right():
     cases = [case for case in BANK if not case.kink and not case.length]
     for case in cases:

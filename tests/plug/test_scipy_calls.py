@@ -20,14 +20,6 @@ def cube(t, a):
     return t**3 - a
 
 
-class Model:
-    def __init__(self, a):
-        self.a = a
-
-    def equation(self, t):
-        return t**3 - self.a
-
-
 CUBE_ROOTS = {
     "brentq": lambda a: opt.brentq(lambda t: t**3 - a, 0.0, 3.0),
     "brentq, args": lambda a: opt.brentq(cube, 0.0, 3.0, args=(a,)),
@@ -76,9 +68,20 @@ def test_what_is_no_root_has_no_derivative():
         ad.grad(lambda a: opt.fsolve(lambda t: np.exp(t) + a, 0.0)[0])(1.0)
 
 
-def test_what_an_object_holds_is_named_with_the_way_out():
+def test_what_a_global_name_holds_is_named_with_the_way_out():
+    def root(a):
+        HELD["a"] = a
+        return opt.brentq(by_global_name, 0.0, 3.0)
+
     with pytest.raises(ad.LostDerivativeError, match=r"write simpleautodiff\.plug\.solve_root"):
-        ad.grad(lambda a: opt.brentq(Model(a).equation, 0.0, 3.0))(2.0)
+        ad.grad(root)(2.0)
+
+
+HELD = {}
+
+
+def by_global_name(t):
+    return t**3 - HELD["a"]
 
 
 def decay(y, t, rate):

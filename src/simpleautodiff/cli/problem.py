@@ -21,16 +21,9 @@ import numpy as np
 from simpleautodiff.cli.json_answers import to_plain
 from simpleautodiff.cli.write_output import note, terminal_width
 from simpleautodiff.errors import AutodiffError, FormulaError
-from simpleautodiff.program.formula import (
-    CONSTANTS,
-    FUNCTION_NAMES,
-    MAX_CHARACTERS,
-    is_name,
-    parse,
-    read_float,
-    signature_of,
-)
+from simpleautodiff.program.formula import MAX_CHARACTERS, parse, read_float, signature_of
 from simpleautodiff.program.formula_hints import suggest_parts
+from simpleautodiff.program.formula_names import CONSTANTS, FUNCTION_NAMES, is_name
 
 _PARTS = re.compile(r"(?:^|;)\s*([^\W\d]\w*)\s*=(?!=)", re.MULTILINE)
 _A_VALUE = re.compile(r"[^\W\d]\w*=(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|\[.*)")

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import copy
-import inspect
+import functools
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.arrays.newton import newton_steps
-from simpleautodiff.arrays.scipy.solver_hints import refuse_nodes
 from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.errors import ArgumentError, DomainError, cite_line
 from simpleautodiff.plug import ode
-from simpleautodiff.plug.closures import pass_held
 from simpleautodiff.plug.implicit import flatten_function, newton_step
-from simpleautodiff.plug.inputs import F, as_tuple, plain_tree, scipy_module, solve_each
+from simpleautodiff.plug.inputs import F, as_tuple, scipy_module
+from simpleautodiff.plug.minimum_calls import find_minimum as find_minimum
+from simpleautodiff.plug.nested_integrals import (
+    dblquad as dblquad,
+    nquad as nquad,
+    tplquad as tplquad,
+)
 from simpleautodiff.plug.ode import solve_ivp as solve_ivp
+from simpleautodiff.plug.plain_calls import PlainCall, root_of
 from simpleautodiff.plug.quadrature import quad as quad
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.packing import reshape_to
@@ -36,32 +41,23 @@ def find_root(solver: F, *args: Any, **kwargs: Any) -> Any:
     >>> ad.grad(root)(4.0).round(6)
     np.float64(0.25)
     """
-    call = inspect.signature(solver).bind(*args, **kwargs)
-    names = [name for name, part in call.arguments.items() if callable(part)]
-    functions, held = pass_held(*(call.arguments[name] for name in names))
-    parameters = (*as_tuple(call.arguments.get("args")), *held)
-    call.arguments.update(plain_tree(dict(call.arguments)))
-    call.arguments.update(zip(names, functions, strict=True))
-    call.arguments[names[0]] = refuse_nodes(functions[0], f"optimize.{solver.__name__}")
-    results: list[Any] = []
-
-    def solve(*parameters: Any) -> Any:
-        call.arguments["args"] = parameters
-        results.append(solver(*call.args, **call.kwargs))
-        return np.asarray(_root_of(results[-1]), dtype=float)
-
-    x = solve_each(solve, *plain_tree(parameters))
-    shape, f = shape_of(x), functions[0]
-    if call.arguments.get("jac") is True:
-        f = lambda *given: functions[0](*given)[0]  # noqa: E731
-    if solver.__name__ == "fixed_point":
-        f = lambda x, *given: functions[0](x, *given) - x  # noqa: E731
+    call = PlainCall(solver, args, kwargs)
+    x = call.solve(lambda _arguments, result: np.asarray(root_of(result), dtype=float))
+    shape, f = shape_of(x), functools.partial(_equation, call)
     flat, x = flatten_function(f, shape), reshape(x, (-1,))
-    for _ in newton_steps(parameters):
-        step = newton_step(flat, x, parameters)
+    for _ in newton_steps(call.held):
+        step = newton_step(flat, x, ())
         _check_root(solver, to_plain(step), to_plain(x))
         x = x - (step - to_plain(step))
-    return _put_root(results[-1], reshape_to(x, shape), len(results) > 1)
+    return _put_root(call.results[-1], reshape_to(x, shape), len(call.results) > 1)
+
+
+def _equation(call: PlainCall, x: Any) -> Any:
+    """Return what is 0 at the root."""
+    value = call.function(x, *as_tuple(call.arguments.get("args")))
+    if call.arguments.get("jac") is True or call.arguments.get("fprime") is True:
+        value = value[0]
+    return value - x if call.solver.__name__ == "fixed_point" else value
 
 
 def _check_root(solver: F, step: Any, x: Any) -> None:
@@ -71,12 +67,6 @@ def _check_root(solver: F, step: Any, x: Any) -> None:
             f"scipy.optimize.{solver.__name__} did not arrive at a root, so there is no derivative"
             f"{cite_line()}"
         )
-
-
-def _root_of(result: Any) -> Any:
-    """Return the root in what a solver returned."""
-    first = result[0] if isinstance(result, tuple) else result
-    return getattr(first, "root", getattr(first, "x", first))
 
 
 def _put_root(result: Any, x: Any, several: bool) -> Any:

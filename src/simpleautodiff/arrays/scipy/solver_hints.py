@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import Any
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, no_scipy_rule
-from simpleautodiff.core.level import Traced
+from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.errors import LostDerivativeError
 from simpleautodiff.values.pytree import flatten
 from simpleautodiff.values.solvers import Solvers
@@ -34,11 +35,20 @@ INSTEAD.update(
 )
 
 
-_ROOTS = ("bisect", "brenth", "brentq", "fixed_point", "fsolve", "ridder", "root", "root_scalar")
+_ROOTS = (
+    *("anderson", "bisect", "brenth", "brentq", "broyden1", "broyden2", "fixed_point", "fsolve"),
+    *("newton", "newton_krylov", "ridder", "root", "root_scalar", "toms748"),
+)
+_MINIMA = (
+    *("basinhopping", "brent", "brute", "curve_fit", "differential_evolution", "direct"),
+    *("dual_annealing", "fmin", "fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_ncg"),
+    *("fmin_powell", "fminbound", "golden", "least_squares", "leastsq", "linprog", "lsq_linear"),
+    *("minimize", "minimize_scalar", "nnls", "shgo"),
+)
 _CARRIED = {  # solvers whose results are given derivatives, and by which function
-    **{f"optimize.{name}": "find_root" for name in (*_ROOTS, "toms748")},
-    "integrate.odeint": "odeint",
-    "integrate.quad": "quad",
+    **{f"optimize.{name}": "find_root" for name in _ROOTS},
+    **{f"optimize.{name}": "find_minimum" for name in _MINIMA},
+    **{f"integrate.{name}": name for name in ("dblquad", "nquad", "odeint", "quad", "tplquad")},
     "integrate.solve_ivp": "solve_ivp",
 }
 
@@ -53,72 +63,54 @@ def patch_solvers(prefix: str, module: Any) -> dict[int, Any]:
             patched[id(original)] = carried = _carry(original, carrier)
             carried.__module__ = f"scipy.{prefix}"  # for pickle
             setattr(module, name, carried)
-    if prefix == "optimize":
-        _watch_comparisons(module)
     return patched
 
 
 def _carry(solver: Any, carrier: str) -> Any:
     """Return a solver that is SciPy's own, unless that would lose a derivative."""
-    takes_solver = carrier == "find_root"
+    takes_solver = carrier.startswith("find_")
+    first = next(iter(inspect.signature(solver).parameters))
 
     @functools.wraps(solver)
     def call_solver(*args: Any, **kwargs: Any) -> Any:
-        first = args[:1]
-        if takes_solver and first and callable(args[0]):
-            first = (refuse_nodes(args[0], f"optimize.{solver.__name__}"),)
-        if not any(isinstance(arg, Traced) for arg in (*args, *kwargs.values())):
+        if not has_nodes((args, kwargs)):
+            plainly, named = args, kwargs
+            if takes_solver and args and callable(args[0]):
+                plainly = (refuse_nodes(args[0], f"optimize.{solver.__name__}"), *args[1:])
+            elif takes_solver and callable(kwargs.get(first)):
+                function = refuse_nodes(kwargs[first], f"optimize.{solver.__name__}")
+                named = {**kwargs, first: function}
             try:
-                return solver(*first, *args[1:], **kwargs)
-            except LostDerivativeError:
-                pass
+                return solver(*plainly, **named)
+            except Exception as error:
+                if not _lost_derivative(error):
+                    raise
         return Solvers.find(carrier)(*[solver] * takes_solver, *args, **kwargs)
 
     call_solver.plain = solver  # type: ignore[attr-defined]  # what simpleautodiff.plug calls
     return call_solver
 
 
+def has_nodes(arguments: Any) -> bool:
+    """Tell whether a node is among arguments, or in a structure among them."""
+    return any(isinstance(take_current(leaf), Traced) for leaf in flatten(arguments)[0])
+
+
+def _lost_derivative(error: BaseException | None) -> bool:
+    """Tell whether an error is, or was raised from, that of a lost derivative."""
+    while error is not None and not isinstance(error, LostDerivativeError):
+        error = error.__cause__
+    return error is not None
+
+
 def refuse_nodes(function: Any, name: str) -> Any:
-    """Return a function that raises where it would give a node to compiled code, which prints."""
+    """Return a function that raises if it returns a node: compiled code would print the error."""
 
     @functools.wraps(function)
-    def refusing(*args: Any) -> Any:
-        value = function(*args)
+    def refusing(*args: Any, **named: Any) -> Any:
+        value = function(*args, **named)
         if isinstance(value[0] if isinstance(value, tuple) else value, Traced):
             raise no_scipy_rule(name)
         return value
 
     return refusing
-
-
-def _watch_comparisons(optimize: Any) -> None:
-    """Make solvers that only compare values reject nodes instead of returning a derivative of 0."""
-    inner = getattr(optimize, "_optimize", None)  # where `golden` looks its function up by name
-    for module, name, shown in (
-        (optimize, "newton", "optimize.newton"),
-        (inner, "_minimize_scalar_golden", "optimize.golden"),
-    ):
-        if hasattr(module, name):
-            setattr(module, name, _watch(getattr(module, name), shown))
-
-
-def _watch(solver: Any, name: str) -> Any:
-    """Return a solver that raises if its function returned nodes but its result is plain."""
-
-    @functools.wraps(solver)
-    def call_solver(func: Any, *args: Any, **kwargs: Any) -> Any:
-        given: list[LostDerivativeError] = []
-
-        def call_function(*at: Any) -> Any:
-            value = func(*at)
-            if isinstance(value, Traced) and not given:
-                given.append(no_scipy_rule(name))  # the error names the line
-            return value
-
-        result = solver(call_function, *args, **kwargs)
-        found = result["x"] if isinstance(result, dict) else result
-        if given and not any(isinstance(part, Traced) for part in flatten(found)[0]):
-            raise given[0]
-        return result
-
-    return call_solver

@@ -6,6 +6,8 @@ tape_shapes      those that record: Tape, graph.mul(x, z)
 function_shapes  those with functions: grad(f), dual numbers
 partials_shape   nodes with local derivatives, before there is a sweep
 learner_engine   a learner's engine, used through one interface
+learner_names    the usual names of its parts
+learner_nodes    its classes and nodes: how they are constructed, what they hold
 running          one case, built and swept by a learner's engine
 learner_process  the process in which a learner's code runs, within limits
 processes        how the grader talks to that process

@@ -1,0 +1,294 @@
+"""SciPy's minimisers and fits called with nodes: their results, with derivatives."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+
+from simpleautodiff.core.level import to_plain
+from simpleautodiff.errors import ArgumentError, LostDerivativeError, cite_line
+from simpleautodiff.plug.inputs import F, as_tuple, has_nodes, vector
+from simpleautodiff.plug.optimality import Problem, as_number, follow, settle
+from simpleautodiff.plug.plain_calls import PlainCall, root_of
+from simpleautodiff.rules.array.shapes import reshape, shape_of
+from simpleautodiff.rules.branches import where
+from simpleautodiff.transforms.grad import grad
+from simpleautodiff.transforms.jacobian import jacobian
+from simpleautodiff.values.pytree import flatten
+
+Given = dict[str, Any]  # the arguments of a solver, by name
+_PLAIN_RESULTS = {
+    *("hess", "hess_inv", "jac", "grad", "optimality", "v", "tr_radius", "constr", "final_simplex"),
+    *("lowest_optimization_result", "population", "population_energies", "xl", "funl", "slack"),
+    *("con", "eqlin", "ineqlin", "lower", "upper", "unbounded_sol", "maxcv", "multipliers"),
+}
+
+
+class MinimumResult(scipy.optimize.OptimizeResult):  # type: ignore[misc]
+    """What a solver found, without the numbers that have no derivatives."""
+
+    def __missing__(self, name: str) -> Any:
+        if name not in _PLAIN_RESULTS:
+            raise KeyError(name)
+        raise LostDerivativeError(
+            f"{name} of the result of a solver of scipy.optimize has no derivative; compute it "
+            f"from the minimum x, as in simpleautodiff.hessian(f)(result.x){cite_line()}"
+        )
+
+
+def find_minimum(solver: F, *args: Any, **kwargs: Any) -> Any:
+    """Call a solver of scipy.optimize in plain numbers, and give its minimum its derivatives.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> from scipy.optimize import minimize
+    >>> from simpleautodiff.plug.minimum_calls import find_minimum
+    >>> best = lambda a: find_minimum(minimize, lambda x: (x[0] - a) ** 2 + x[0] ** 4, [0.0]).x[0]
+    >>> x = best(3.0)
+    >>> bool(abs(ad.grad(best)(3.0) - 2 / (2 + 12 * x**2)) < 1e-6)
+    True
+    """
+    kind = _KINDS.get(solver.__name__, Minimum)
+    call, name = PlainCall(solver, args, kwargs), f"scipy.optimize.{solver.__name__}"
+
+    def read(arguments: Given, result: Any) -> Any:
+        return settle(kind(arguments).problem(), root_of(result), name)
+
+    both, active, at = call.solve(read)
+    own = kind(call.arguments)
+    x = follow(own.problem(), both, active, at, call.held)
+    own.several = len(call.results) > 1
+    return own.finish(call.results[0], x)
+
+
+class Minimum:
+    """A minimum of one number, and the result of the solver that found it."""
+
+    several = False  # whether it is one for each example of a batch
+
+    def __init__(self, given: Given) -> None:
+        self.given = given
+        self.args = as_tuple(given.get("args"))
+
+    def value(self, x: Any) -> Any:
+        """Return what is minimised."""
+        function = next(self.given[name] for name in ("fun", "func", "f") if name in self.given)
+        args = self.args or as_tuple((self.given.get("minimizer_kwargs") or {}).get("args"))
+        value = function(x, *args)
+        return value[0] if isinstance(value, tuple) else value
+
+    def problem(self) -> Problem:
+        """Return the whole problem."""
+        options = {**self.given, **(self.given.get("minimizer_kwargs") or {})}
+        if "x1" in options:
+            options["bounds"] = (options["x1"], options["x2"])
+        constraints = [_read_constraint(each) for each in _listed(options.get("constraints"))]
+        if (bounds := options.get("bounds")) is not None:
+            constraints.append((_same, *_read_bounds(bounds)))
+        return Problem(self.value, constraints)
+
+    def finish(self, found: Any, x: Any) -> Any:
+        """Return SciPy's result with nodes in place of the numbers that depend on them."""
+        if isinstance(found, dict):
+            numbers = {"fun": self.value(x)}
+            if "jac" in found and np.shape(found["jac"]) == np.shape(found["x"]):
+                numbers["jac"] = grad(lambda at: as_number(self.value(at)))(x)
+            return self.put(found, x, numbers)
+        if not isinstance(found, tuple):
+            return x
+        if any(isinstance(part, np.ndarray) for part in found[2:]):
+            raise LostDerivativeError(
+                "full_output of this solver has numbers without derivatives; leave it out, and "
+                f"compute them from the minimum{cite_line()}"
+            )
+        return (x, self.keep_value(found[1], self.value(x)), *found[2:])
+
+    def put(self, found: Any, x: Any, numbers: Given) -> MinimumResult:
+        """Return a result with some numbers replaced, and others left out."""
+        made = MinimumResult({k: v for k, v in found.items() if k not in _PLAIN_RESULTS})
+        kept = {k: self.keep_value(found[k], v) for k, v in numbers.items() if k in found}
+        made.update({**kept, "x": x})
+        return made
+
+    def keep_value(self, plain: Any, node: Any) -> Any:
+        """Return a node with the value that SciPy gave, which may differ in the last digits."""
+        node = reshape(vector(node), np.shape(plain))
+        return node if self.several else plain + (node - to_plain(node))
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+def _listed(constraints: Any) -> list[Any]:
+    if constraints is None:
+        return []
+    return list(constraints) if isinstance(constraints, (list, tuple)) else [constraints]
+
+
+def _read_constraint(constraint: Any) -> tuple[F, Any, Any]:
+    """Return a constraint of any of SciPy's forms as a function and its limits."""
+    if isinstance(constraint, dict):
+        args = as_tuple(constraint.get("args"))
+        upper = 0.0 if constraint["type"].lower() == "eq" else np.inf
+        return (lambda x: constraint["fun"](x, *args)), 0.0, upper
+    if hasattr(constraint, "A"):
+        return (lambda x: constraint.A @ x), constraint.lb, constraint.ub
+    return constraint.fun, constraint.lb, constraint.ub
+
+
+def _read_bounds(bounds: Any) -> tuple[Any, Any]:
+    """Return the lower and the upper bounds, from SciPy's `Bounds` or from pairs."""
+    if hasattr(bounds, "lb"):
+        return bounds.lb, bounds.ub
+    if len(bounds) == 2 and not hasattr(bounds[0], "__len__"):
+        bounds = [bounds]
+    pairs = [(pair[0], pair[1]) for pair in bounds]
+    lower = [-np.inf if low is None else low for low, _ in pairs]
+    return vector(lower), vector([np.inf if high is None else high for _, high in pairs])
+
+
+class LeastSquares(Minimum):
+    """A minimum of a sum of squares, or of another function of squares."""
+
+    def residuals(self, x: Any) -> Any:
+        """Return the residuals, a vector."""
+        function = self.given.get("fun", self.given.get("func"))
+        value = function(x, *self.args, **(self.given.get("kwargs") or {}))  # type: ignore[misc]
+        return reshape(vector(value), (-1,))
+
+    def value(self, x: Any) -> Any:
+        """Return half of the sum of what the loss makes of the squares."""
+        scale, loss = self.given.get("f_scale", 1.0), self.given.get("loss", "linear")
+        squares = (self.residuals(x) / scale) ** 2
+        losses = loss(squares)[0] if callable(loss) else _LOSSES[loss](squares)
+        return 0.5 * scale**2 * np.sum(losses)
+
+    def problem(self) -> Problem:
+        """Return the whole problem."""
+        bounds = self.given.get("bounds", (-np.inf, np.inf))
+        lower, upper = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+        limits = [*flatten([lower, upper])[0]]
+        free = not has_nodes(limits) and all(np.all(np.isinf(limit)) for limit in limits)
+        return Problem(self.value, [] if free else [(_same, lower, upper)])
+
+    def finish(self, found: Any, x: Any) -> Any:
+        """Return SciPy's result with nodes in place of the numbers that depend on them."""
+        residuals = self.residuals(x)
+        if isinstance(found, dict):
+            numbers = {"cost": self.value(x), "fun": residuals}
+            return self.put(found, x, {**numbers, "jac": jacobian(self.residuals)(x)})
+        if len(found) == 2:  # leastsq
+            return (x, found[1])
+        inverse = None if found[1] is None else self.keep_value(found[1], self._invert(x))
+        return (x, inverse, self._put_residuals(found[2], residuals), *found[3:])
+
+    def _invert(self, x: Any) -> Any:
+        """Return the inverse of JᵀJ."""
+        slopes = jacobian(self.residuals)(x)
+        return np.linalg.inv(slopes.T @ slopes)
+
+    def _put_residuals(self, found: Given, residuals: Any) -> Given:
+        kept = {name: part for name, part in found.items() if not isinstance(part, np.ndarray)}
+        return {**kept, "fvec": self.keep_value(found["fvec"], residuals)}
+
+
+_LOSSES: dict[str, F] = {
+    "linear": lambda z: z,
+    "soft_l1": lambda z: 2 * (np.sqrt(1 + z) - 1),
+    "huber": lambda z: where(z <= 1, z, 2 * np.sqrt(z) - 1),
+    "cauchy": np.log1p,
+    "arctan": np.arctan,
+}
+
+
+class CurveFit(LeastSquares):
+    """Parameters of a function that fit data."""
+
+    def residuals(self, x: Any) -> Any:
+        """Return the differences of the function and the data, by their standard deviations."""
+        given = self.given
+        if given.get("nan_policy") == "omit":
+            raise ArgumentError(
+                f"curve_fit of nodes does not leave out nans; take them out before{cite_line()}"
+            )
+        places = given["xdata"]
+        places = vector(places) if isinstance(places, (list, tuple)) else places
+        left = given["f"](places, *[x[i] for i in range(shape_of(x)[0])]) - vector(given["ydata"])
+        sigma = given.get("sigma")
+        if sigma is None:
+            return reshape(left, (-1,))
+        sigma = vector(sigma)
+        if len(shape_of(sigma)) < 2:
+            return reshape(left / sigma, (-1,))
+        return scipy.linalg.solve_triangular(np.linalg.cholesky(sigma), left, lower=True)
+
+    def finish(self, found: Any, x: Any) -> Any:
+        """Return the parameters and their covariance."""
+        residuals = self.residuals(x)
+        covariance = self._invert(x)
+        if not self.given.get("absolute_sigma", False):
+            free = shape_of(residuals)[0] - shape_of(x)[0]
+            covariance = covariance * (np.sum(residuals**2) / free if free > 0 else np.inf)
+        covariance = self.keep_value(found[1], covariance)
+        if len(found) == 2:
+            return (x, covariance)
+        return (x, covariance, self._put_residuals(found[2], residuals), *found[3:])
+
+
+class LinearLeastSquares(LeastSquares):
+    """lsq_linear and nnls: residuals are A x - b."""
+
+    def residuals(self, x: Any) -> Any:
+        """Return A x - b."""
+        return self.given["A"] @ x - vector(self.given["b"])
+
+
+class NonNegativeLeastSquares(LinearLeastSquares):
+    """nnls: x is not negative, and the second result is a norm."""
+
+    def problem(self) -> Problem:
+        """Return the whole problem."""
+        return Problem(self.value, [(_same, 0.0, np.inf)])
+
+    def finish(self, found: Any, x: Any) -> Any:
+        """Return the solution and the norm of its residuals."""
+        return (x, self.keep_value(found[1], np.linalg.norm(self.residuals(x))))
+
+
+class LinearProgram(Minimum):
+    """linprog."""
+
+    def value(self, x: Any) -> Any:
+        """Return c · x."""
+        return np.sum(vector(self.given["c"]) * x)
+
+    def problem(self) -> Problem:
+        """Return the whole problem."""
+        given = self.given
+        constraints: list[tuple[F, Any, Any]] = []
+        for matrix, limit, lowest in (("A_ub", "b_ub", -np.inf), ("A_eq", "b_eq", None)):
+            if given.get(matrix) is not None:
+                a, b = vector(given[matrix]), vector(given[limit])
+                constraints.append(
+                    (functools.partial(np.matmul, a), b if lowest is None else lowest, b)
+                )
+        bounds = given.get("bounds", (0, None))
+        if bounds is not None:
+            constraints.append((_same, *_read_bounds(bounds)))
+        return Problem(self.value, constraints)
+
+
+_KINDS: dict[str, type[Minimum]] = {
+    "least_squares": LeastSquares,
+    "leastsq": LeastSquares,
+    "curve_fit": CurveFit,
+    "lsq_linear": LinearLeastSquares,
+    "nnls": NonNegativeLeastSquares,
+    "linprog": LinearProgram,
+}
