@@ -10,16 +10,6 @@ from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.values.functions import Function
 
 
-def takes_positions(function: Any, implementation: Function, args: Any) -> bool:
-    """Tell whether an implementation takes these positional arguments as NumPy's function does."""
-    required = _count_required(function)
-    if len(args) <= required:
-        return True
-    return len(args) <= _count_alike(function, implementation) and not any(
-        [arg is None for arg in args[required:]]
-    )
-
-
 def takes_keywords(implementation: Function, kwargs: dict[str, Any]) -> bool:
     """Tell whether an implementation takes these keywords just as NumPy's function does."""
     takes = name_parameters(implementation)
@@ -29,38 +19,28 @@ def takes_keywords(implementation: Function, kwargs: dict[str, Any]) -> bool:
 
 
 @cache
-def _count_alike(function: Any, implementation: Function) -> int:
-    """Return how many positional arguments two functions share, apart from special ones."""
+def count_shared(function: Any, implementation: Function) -> tuple[int, int]:
+    """Return how many arguments a function requires, and how many the implementation shares.
+
+    Those that are shared are positional, apart from special ones. One is required at least; so it
+    is if the signature of the function is not known.
+    """
     signature = _find_signature(function)
     if signature is None:
-        return 0
-    count = 0
+        return 1, 0
+    parameters, shared = signature.parameters.values(), 0
+    required = sum(p.default is p.empty and p.kind in _POSITIONAL for p in parameters) or 1
     for ours, numpys in zip(
-        inspect.signature(implementation).parameters.values(),
-        signature.parameters.values(),
-        strict=False,
+        inspect.signature(implementation).parameters.values(), parameters, strict=False
     ):
         positional = numpys.kind <= ours.kind is ours.POSITIONAL_OR_KEYWORD
         if not positional or ours.name != numpys.name or ours.name in ("dtype", "out"):
             break
-        count += 1
-    return count
+        shared += 1
+    return required, shared
 
 
-@cache
-def _count_required(function: Any) -> int:
-    """Return how many arguments a function requires; 1 if its signature is not known."""
-    signature = _find_signature(function)
-    if signature is None:
-        return 1
-    parameters = signature.parameters.values()
-    return (
-        sum(
-            p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-            for p in parameters
-        )
-        or 1
-    )
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @cache

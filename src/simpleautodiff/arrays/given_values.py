@@ -49,7 +49,7 @@ def _if_number(*args: Any, **kwargs: Any) -> bool:
 
 
 def _if_numpys_number(*args: Any) -> bool:
-    """Tell whether x**y is of NumPy's single numbers, of which `np.power` rounds differently."""
+    """Tell whether x**y has a NumPy scalar as operand, which `np.power` rounds differently."""
     return any(isinstance(to_plain(arg), np.generic) for arg in args) and _if_number(*args)
 
 
@@ -61,6 +61,11 @@ def _if_values_alone(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> bool:
     return not compute_uv
+
+
+def _if_computed(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> bool:
+    """Tell whether np.pad computes numbers, rather than copy given ones."""
+    return mode not in ("constant", "empty", "edge", "reflect", "symmetric", "wrap") or bool(kwargs)
 
 
 def _if_upper(a: Any, upper: bool = False) -> bool:
@@ -77,7 +82,7 @@ ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.nansum, np.nanmean, np.nanvar, np.nanstd), _always),
     **dict.fromkeys((np.sinc, np.i0, np.cov, np.corrcoef, np.average, np.gradient), _always),
     **dict.fromkeys((np.quantile, np.percentile, np.nanquantile, np.nanpercentile), _always),
-    **dict.fromkeys((np.interp, np.pad, np.correlate, np.poly, np.polydiv, np.polyfit), _always),
+    **dict.fromkeys((np.interp, np.correlate, np.poly, np.polydiv, np.polyfit), _always),
     **dict.fromkeys((np.linspace, np.geomspace, np.cross, np.linalg.cross), _always),
     **dict.fromkeys((np.bincount, np.histogram2d, np.histogramdd), _always),
     **dict.fromkeys((np.linalg.norm, np.linalg.vector_norm, np.linalg.matrix_norm), _always),
@@ -91,9 +96,11 @@ ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.fft.rfft2, np.fft.ihfft, np.fft.hfft), _always),
     **dict.fromkeys((np.fft.fft, np.fft.ifft, np.fft.fft2, np.fft.ifft2), unless_double),
     **dict.fromkeys((np.fft.fftn, np.fft.ifftn, np.fft.rfft), unless_double),
-    **dict.fromkeys((np.convolve, np.polymul, np.reciprocal), _if_complex),
+    **dict.fromkeys((np.convolve, np.polymul), _always),
+    np.reciprocal: _if_complex,
     **dict.fromkeys((np.var, np.std), _if_complex_or_half),
     np.linalg.cholesky: _if_upper,
+    np.pad: _if_computed,
     np.power: _if_numpys_number,
     np.dot: _if_number_or_stack,
     np.inner: _if_number,

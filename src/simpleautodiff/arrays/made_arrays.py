@@ -53,7 +53,7 @@ _FROM_ITERATOR = np.fromiter
 _LIKE = (np.array, np.full)  # they dispatch on `like=` only
 _OF_SEVERAL = (np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack)
 _AS_IT_IS = (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
-_CONVERTING = {*_LIKE, *_AS_IT_IS}
+_CONVERTING = {*_LIKE, *_AS_IT_IS, _FROM_ITERATOR}
 _MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1D.")  # in SciPy
 _IN_ORDER = {np.ascontiguousarray: "C", np.asfortranarray: "F"}  # they return at least one axis
 _IGNORED = {"copy", "subok", "device", "like"}
@@ -65,21 +65,30 @@ _OWN = ("numpy", "simpleautodiff")  # nothing is replaced in their code
 class Replacement:
     """A function of NumPy that joins lists of nodes, and whose results can be written to."""
 
+    __slots__ = ("call", "converts", "function")
+
     def __init__(self, function: Any) -> None:
         self.function = function
-        self.dispatching = UNDISPATCHED.get(function, function)
+        self.converts = function in _CONVERTING
+        self.call: Callable[..., Any] = (
+            partial(_convert, function) if self.converts else UNDISPATCHED.get(function, function)
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call NumPy's function; in code that is run once more, join lists and wrap results."""
         module = sys._getframe(1).f_globals.get("__name__")
         if not MAKING.get() or (not _is_users(module) and _takes_plain_arrays(module)):
             return self.function(*args, **kwargs)
-        result = _call(self.dispatching, args, kwargs)
+        try:
+            result = self.call(*args, **kwargs)
+        except (LostDerivativeError, TypeError, ValueError):
+            if self.converts or not any(map(_is_list_of_nodes, (*args, *kwargs.values()))):
+                raise
+            result = _call_with_joined_lists(self.call, args, kwargs)
         return as_made(result, args) if type(result) is np.ndarray else result
 
     def __getattr__(self, name: str) -> Any:
-        own = getattr(self.function, name)
-        return Replacement(own) if isinstance(self.function, np.ufunc) and callable(own) else own
+        return _get_attribute(self.function, name)
 
     def __eq__(self, other: object) -> bool:
         return self.function is getattr(other, "function", other)
@@ -89,6 +98,13 @@ class Replacement:
 
     def __repr__(self) -> str:
         return repr(self.function)
+
+
+@cache
+def _get_attribute(function: Any, name: str) -> Any:
+    """Return an attribute of a function of NumPy; a method of a ufunc is replaced, too."""
+    own = getattr(function, name)
+    return Replacement(own) if isinstance(function, np.ufunc) and callable(own) else own
 
 
 @cache
@@ -123,25 +139,25 @@ def _holds_node(frame: FrameType) -> bool:
     return any(isinstance(leaf, (Traced, Written)) for leaf in leaves)
 
 
-def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function of NumPy, with lists of nodes joined and its result writable."""
+def _convert(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function of NumPy that makes an array of what it is given; it may be given nodes."""
     if function is _FROM_ITERATOR:
         return _join_numbers(*args, **kwargs)
-    if function in _CONVERTING and (has_node(args) or has_node(kwargs.values())):
-        given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
-        if function in _IN_ORDER:
-            given |= {"order": _IN_ORDER[function], "ndmin": 1}
-        if function in _LIKE and kwargs.get("copy", True):
-            return FUNCTIONS[function](*args, **given)
-        return convert(*args, **given)
-    try:
+    if not has_node(args) and not has_node(kwargs.values()):
         return function(*args, **kwargs)
-    except (LostDerivativeError, TypeError, ValueError):
-        if not any(map(_is_list_of_nodes, (*args, *kwargs.values()))):
-            raise
-        join = _join_each if function in _OF_SEVERAL else _join
-        joined = {name: join(arg) for name, arg in kwargs.items()}
-        return function(*map(join, args), **joined)
+    given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
+    if function in _IN_ORDER:
+        given |= {"order": _IN_ORDER[function], "ndmin": 1}
+    if function in _LIKE and kwargs.get("copy", True):
+        return FUNCTIONS[function](*args, **given)
+    return convert(*args, **given)
+
+
+def _call_with_joined_lists(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function of NumPy with arrays instead of lists of nodes."""
+    join = _join_each if function in _OF_SEVERAL else _join
+    joined = {name: join(arg) for name, arg in kwargs.items()}
+    return function(*map(join, args), **joined)
 
 
 def _join_numbers(numbers: Any, dtype: Any, count: int = -1, **_: Any) -> Any:
@@ -247,7 +263,7 @@ def run_with_replacements(
         if not _has_patched(*before):
             raise
     else:
-        if not _has_patched(*before):
+        if len(sys.modules) == before[0] or not _has_patched(*before):
             return result
     return run_with_replacements(f, again, again, *args)
 
@@ -339,7 +355,7 @@ def _find_call(error: BaseException) -> tuple[CodeType, int] | None:
 
 
 def _is_final(error: BaseException) -> bool:
-    """Tell whether the user's own code, or numbers, are to blame, not a library given nodes."""
+    """Tell whether an error comes from the user's own code or numbers: running again is no help."""
     if isinstance(error, DomainError):
         return True
     traceback = error.__traceback__

@@ -51,7 +51,9 @@ def _index(self: Any, index: Any) -> Any:
             if is_single(index) and shape_of(part):
                 note(part, self, lambda array: get_item(array, index))
             return part
-    return getitem(self, index) if shape_of(self) else _index_number(self, index)
+    plain = self.value
+    is_array = plain.ndim if type(plain) is np.ndarray else shape_of(self)
+    return getitem(self, index) if is_array else _index_number(self, index)
 
 
 def _index_number(self: Any, index: Any) -> Any:

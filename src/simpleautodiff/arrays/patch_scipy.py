@@ -219,10 +219,15 @@ def _give_values(result: Any, name: str, original: Any, args: Any, kwargs: Any) 
     return give_values(result, original, args, kwargs, near=name in _VECTORS)
 
 
+_PLAIN = {float, int, str, type(None), np.ndarray, np.float64}  # most are
+
+
 def has_node(values: Iterable[Any]) -> bool:
     """Tell whether there is a node among values, or in a list, tuple or deque among them."""
     for value in values:
         kind = type(value)
+        if kind in _PLAIN:
+            continue
         if issubclass(kind, (Traced, Writable, SparseNode)):
             return True
         if issubclass(kind, (list, tuple, deque)) and has_node(value):

@@ -79,7 +79,7 @@ def sum_(
     a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
     """Sum elements; where some are left out, or one begins, NumPy adds up in another order."""
-    total = sum_over(fill_unselected(a, where, 0.0), axis, keepdims)
+    total = sum_over(a if where is True else fill_unselected(a, where, 0.0), axis, keepdims)
     if initial is None and where is True:
         return total
     begin = {} if initial is None else {"initial": initial}

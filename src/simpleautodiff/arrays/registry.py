@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.arrays.call_arguments import (
     bind_arguments,
+    count_shared,
     name_parameters,
     takes_keywords,
-    takes_positions,
 )
 from simpleautodiff.arrays.given_values import ROUNDED_OTHERWISE, give_values
 from simpleautodiff.arrays.lost_derivatives import SCIPY, scipy_error
@@ -74,9 +74,12 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         implementation = FUNCTIONS.get(function)
         if implementation is None:
             return _call_without_implementation(function, args, kwargs)
-        if takes_positions(function, implementation, args) and (
-            not kwargs or takes_keywords(implementation, kwargs)
-        ):
+        required, alike = count_shared(function, implementation)
+        count = len(args)
+        positional = count <= required or (
+            count <= alike and not any([arg is None for arg in args[required:]])
+        )
+        if positional and (not kwargs or takes_keywords(implementation, kwargs)):
             result = implementation(*map(take_current, args), **kwargs)
             if args and result is args[0]:
                 result = _as_new(result, function, args)
@@ -175,6 +178,12 @@ def as_array(x: Any) -> Any:
     if is_foreign(x):
         return wrap_foreign(x)
     return np.asarray(x) if issubclass(type(x), (list, tuple)) else x
+
+
+def as_arrays(values: Iterable[Any]) -> list[Any]:
+    """Convert lists among values to arrays."""
+    values = list(values)
+    return values if _AS_THEY_ARE.issuperset(map(type, values)) else [*map(as_array, values)]
 
 
 _AS_THEY_ARE = {*NODES, np.ndarray, np.float64, float, int}

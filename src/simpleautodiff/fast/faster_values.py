@@ -181,6 +181,10 @@ def _broadcast(x: Any, new: tuple[int, ...]) -> Any:
     Used only for adjoints: for a value, the user's code could see that it is no view.
     """
     if isinstance(x, (np.generic, float)):
+        if math.prod(new) <= THRESHOLDS.small:
+            filled: Any = np.empty(new, x.dtype if isinstance(x, np.generic) else float)
+            filled.fill(x)
+            return filled
         one = np.asarray(x)
         spread: Any = np.ndarray(new, one.dtype, one, 0, (0,) * len(new))
         spread.flags.writeable = False  # all elements share memory

@@ -109,8 +109,7 @@ def settle(problem: Problem, x: Any, name: str) -> tuple[Any, Any, Any]:
 
 def _is_regular(conditions: F, both: Any, step: Any) -> bool:
     """Tell whether the curvature along the last step stays; at a minimum such as x⁴ it falls."""
-    slopes: F = jacobian(conditions)
-    before, after = slopes(both + step) @ step, slopes(both) @ step
+    before, after = (jacobian(conditions)(at) @ step for at in (both + step, both))
     return bool(np.linalg.norm(before - after) <= _CHANGE * np.linalg.norm(before))
 
 

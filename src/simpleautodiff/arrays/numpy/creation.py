@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,8 @@ def array(object: Any, dtype: Any = None, ndmin: int = 0, order: Any = None) -> 
     else:
         result = as_array(object)
     result = result if dtype is None else result.astype(dtype, copy=False)
-    return add_axes(lay_out(result, order), ndmin)
+    as_it_is = order is None and not ndmin
+    return result if as_it_is else add_axes(lay_out(result, order), ndmin)
 
 
 def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
@@ -137,7 +139,8 @@ def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
     return parts, lengths
 
 
-def _is_sequence(kind: type) -> bool:
+@lru_cache
+def _is_sequence(kind: Any) -> bool:
     return issubclass(kind, _SEQUENCES)
 
 

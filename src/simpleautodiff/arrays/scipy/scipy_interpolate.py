@@ -29,8 +29,9 @@ def piecewise(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     points, numbers = pieces.x, pieces.c
     if extrapolate == "periodic":
         x = points[0] + (x - points[0]) % (points[-1] - points[0])
-    i = np.clip(np.searchsorted(points, to_plain(x), side="right") - 1, 0, len(points) - 2)
-    outside = (to_plain(x) < points[0]) | (to_plain(x) > points[-1])
+    ends, count = to_plain(points), shape_of(points)[0]
+    i = np.clip(np.searchsorted(ends, to_plain(x), side="right") - 1, 0, count - 2)
+    outside = (to_plain(x) < ends[0]) | (to_plain(x) > ends[-1])
     step, outside = (
         _add_axes(part, numbers.ndim - 2) for part in (x - getitem(points, i), outside)
     )
@@ -86,11 +87,11 @@ def make_cubic_spline(
     kind = type(spline)
     kind.__init__(spline, x, np.zeros(shape_of(y)), axis, bc_type, extrapolate)
     basis = kind(x, np.eye(len(spline.x)), bc_type=bc_type).c
-    _take_coefficients(spline, np.tensordot(basis, np.moveaxis(y, axis, 0), axes=(2, 0)))
+    take_coefficients(spline, spline.x, np.tensordot(basis, np.moveaxis(y, axis, 0), axes=(2, 0)))
 
 
-def _take_coefficients(spline: Any, c: Any) -> None:
-    """Give coefficients that are nodes to a piecewise polynomial.
+def take_coefficients(spline: Any, x: Any, c: Any) -> None:
+    """Give points and coefficients that are nodes to a piecewise polynomial.
 
     SciPy's other methods are refused: they would find plain coefficients, or none.
     """
@@ -101,6 +102,7 @@ def _take_coefficients(spline: Any, c: Any) -> None:
             for name, _ in inspect.getmembers(kind, inspect.isfunction)
             if not name.startswith("_")
         },
+        "x": property(lambda self: x),
         "c": property(lambda self: c),
         "__call__": lambda self, t, nu=0, extrapolate=None: piecewise(
             self, np.asarray(t) if isinstance(t, list) else t, nu, extrapolate
@@ -138,7 +140,7 @@ def _derive(spline: Any, nu: int) -> Any:
             gained = sum(c[-k] * _add_axes(steps**k, len(shape_of(c)) - 2) for k in orders.flat)
             start = np.cumsum(gained, axis=0) - gained
             c = np.concatenate([c, start[None]])
-    _take_coefficients(made, c)
+    take_coefficients(made, spline.x, c)
     return made
 
 

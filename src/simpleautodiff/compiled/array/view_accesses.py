@@ -101,7 +101,7 @@ def dummy(view: View, size: int) -> tuple[Any, Any]:
     return memory, array
 
 
-def places_of(view: View, size: int, index: Any) -> Any:
+def find_buffer_indices(view: View, size: int, index: Any) -> Any:
     """Return the indices in the buffer of the elements that an index selects from a view."""
     numbers = np.arange(size)[view.offset :]
     steps = tuple([8 * step for step in view.strides])

@@ -17,7 +17,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
     Ref,
-    places,
+    find_refs,
     with_values,
 )
 from simpleautodiff.core.level import Traced, take_current
@@ -131,7 +131,7 @@ def run_recorded(loop: RecordedLoop, limit: Any, go: Any, run: Callable[..., Any
     return carry, ys, made[-1]
 
 
-def check_kinds(loop: RecordedLoop, carry: Any, kinds: str = "c") -> None:
+def check_dtypes(loop: RecordedLoop, carry: Any, kinds: str = "c") -> None:
     """Refuse a loop whose first step changes the dtypes of carried values, and so its results.
 
     The square root of -1.0 is nan, that of the complex number -1 is not. `kinds` are the kinds of
@@ -219,8 +219,8 @@ def _cast(x: Any, dtype: Any) -> Any:
 
 def find_needed_inputs(program: RecordedProgram, carries: int) -> list[int]:
     """Return the arguments that a program needs; carried values always stay."""
-    used = {int(place) for line in program.lines for place in places((line.args, line.kwargs))}
-    used |= {int(place) for place in places(program.outputs)}
+    used = {int(place) for line in program.lines for place in find_refs((line.args, line.kwargs))}
+    used |= {int(place) for place in find_refs(program.outputs)}
     used |= {int(guard.place) for guard in program.guards}
     return [k for k in range(program.inputs) if k < carries or k in used]
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, wraps
 from types import CodeType
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from simpleautodiff.compiled.loops.rewrite_branches import define, load, rewrite_branches, texts
 from simpleautodiff.compiled.loops.step_variables import (
@@ -47,16 +47,13 @@ _REFUSED = (
 )  # fmt: skip
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def remembered(
-    function: Callable[Concatenate[CodeType, P], T],
-) -> Callable[Concatenate[CodeType, P], T]:
+def remembered(function: F) -> F:
     """Remember what a function says of code; the same code of another file is other code."""
-    known = lru_cache(REMEMBERED)(lambda _, *args, **kwargs: function(*args, **kwargs))
-    return lambda code, *args, **kwargs: known(code.co_filename, code, *args, **kwargs)
+    known = lru_cache(REMEMBERED)(lambda _, *args: function(*args))
+    return wraps(function)(lambda code, *args: known(code.co_filename, code, *args))  # type: ignore[return-value]
 
 
 class Rewritten(NamedTuple):

@@ -1,8 +1,9 @@
 """Track whether symbols have the true numbers of this call while a program is recorded.
 
-Large arrays may have stand-ins (`stand_ins`). A loop is recorded by one of its steps, and running all the others would take long. So its results
-are given the numbers of the first step, which have the right shapes and dtypes, as long as no
-decision depends on them. If one does, the function is recorded again with the true numbers.
+Large arrays may have stand-ins (`stand_ins`). A loop is recorded by one of its steps, and running
+all the others would take long. So its results are given the numbers of the first step, which have
+the right shapes and dtypes, as long as no decision depends on them. If one does, the function is
+recorded again with the true numbers.
 """
 
 from __future__ import annotations

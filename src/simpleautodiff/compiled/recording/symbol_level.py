@@ -150,7 +150,7 @@ class SymbolLevel(OpaqueLevel):
         if value is None:
             value = self._evaluate(evaluate, primitive, numbers)
         if primitive is _WHERE:
-            value = _in_common_kind(value, *numbers[1:])
+            value = _in_common_dtype(value, *numbers[1:])
         return self.record(primitive, args, {}, value)
 
     def map_examples(
@@ -380,7 +380,7 @@ _OFTEN_COMPILED = frozenset(
 _WHERE = TABLE["where"]
 
 
-def _in_common_kind(value: Any, x: Any, y: Any) -> Any:
+def _in_common_dtype(value: Any, x: Any, y: Any) -> Any:
     """Return the choice between x and y in their common dtype: another call may differ."""
     if type(x) is type(y) or isinstance(value, np.ndarray):
         return value

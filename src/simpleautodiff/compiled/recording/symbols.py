@@ -69,12 +69,12 @@ class Symbol(Opaque):
         return self.level.guard(self)
 
     def __int__(self) -> int:
-        return self._as_whole(int(self.concrete))
+        return self._as_integer(int(self.concrete))
 
     def __index__(self) -> int:
-        return self._as_whole(operator.index(self.concrete))
+        return self._as_integer(operator.index(self.concrete))
 
-    def _as_whole(self, number: int) -> int:
+    def _as_integer(self, number: int) -> int:
         """Return the integer of this call; calls with another one are recorded again."""
         whole = self if self.dtype.kind in "biu" else np.trunc(self)
         self.level.guard(whole == number, number)

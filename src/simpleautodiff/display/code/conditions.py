@@ -73,13 +73,13 @@ class ConditionArray(np.ndarray[Any, Any]):
         return answer if function in _BY_SHAPE else self._ask(answer, function, args, kwargs)
 
     def _ask(self, answer: Any, function: Any, args: Any, kwargs: Any) -> Any:
-        """Return the answer of a function, by which the code goes its way; the tape is told."""
+        """Return what a function answered, and note it on the tape: the code may branch on it."""
         if self.level is not None and not _is_within_row():
             self.level.note_call(answer, function, args, kwargs)
         return answer
 
     def decide(self) -> Any:
-        """Return plain bools, by which the code goes its way; the tape is told."""
+        """Return plain bools, and note them on the tape: the code may branch on them."""
         plain = np.asarray(self)
         if self.level is not None:
             self.level.note_condition(self.condition, plain.copy())
@@ -140,7 +140,7 @@ def _level_of(condition: Condition) -> Any:
 
 
 def _is_within_row() -> bool:
-    """Tell whether a row asks, to compute a value: that is recorded, and evaluated again."""
+    """Tell whether a row asks, to compute its value: the row itself will be evaluated again."""
     frame: Any = sys._getframe(2)
     while frame.f_globals.get("__name__", "").startswith(("numpy.", __name__)):
         frame = frame.f_back

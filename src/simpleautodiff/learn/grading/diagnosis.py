@@ -120,7 +120,7 @@ class CaseRun:
 
     @cached_property
     def foreign(self) -> frozenset[str]:
-        """The faults and ways that cannot show here, as the graph lacks their operations."""
+        """The faults that cannot show here, as the graph lacks the operations they change."""
         used = as_written(self.case.graph.operations)
         ways = set() if used & {"sub", "div", "neg"} else {*COMPOSITIONS}
         args = [arg for _, _, args in self.case.graph.steps for arg in args]
@@ -245,7 +245,7 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
 
 
 def _others(found: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the other explanations, except those that only say the first in other words."""
+    """Return the other explanations, except those that differ from the first only in words."""
     first, *others = (tuple(VARIANTS.get(fault, fault) for fault in faults) for faults in found)
     if any(fault in ASSIGNED for fault in first):  # one function is named, not all of them
         others = [faults for faults in others if "overwritten_in_functions" not in faults]

@@ -201,7 +201,7 @@ class DualEngine(LearnerEngine):
 
 
 def may_take_slope(cls: type) -> bool:
-    """Tell whether a second argument may be a number, so that a wrong one is not put on a tape."""
+    """Tell whether the second argument of a class may be a number: a derivative, not a tape."""
     try:
         second = [*inspect.signature(cls).parameters.values()][1:2]
     except (TypeError, ValueError):

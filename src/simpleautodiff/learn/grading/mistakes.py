@@ -123,7 +123,7 @@ MISTAKES = _mistakes(
      "operand.", 2, "Node"),
     ("missing_reflected", "A constant on the left, as in 2 * x, raises an error: Python asks the "
      "node for __rmul__ (__radd__, __rsub__, __rtruediv__).", 2, "Node"),
-    ("floor_division", "Whole numbers are divided by //, which drops the fraction.", 2, "div"),
+    ("floor_division", "Integers are divided by //, which drops the fraction.", 2, "div"),
     # rules
     ("subtraction_sign", "The second partial of a - b is -1.", 0, "sub"),
     ("subtraction_turned", "The partials of a - b are 1 and -1, in this order.", 0, "sub"),

@@ -193,7 +193,7 @@ class Model:
         return next(k for k, other in enumerate(self.made) if other is node)
 
     def turn(self, node: ModelNode, others: list[ModelNode]) -> list[ModelNode]:
-        """Return neighbours in the order of a search; `turned` says where a set reverses it."""
+        """Return neighbours in the order of a search; a set may reverse it, as `turned` says."""
         turns = self.turned and self.turned >> self.made.index(node) & 1
         met = list(dict.fromkeys(others)) if self.style == "set" else others
         return met[::-1] if turns or self.style == "stack" else met

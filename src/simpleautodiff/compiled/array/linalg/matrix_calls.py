@@ -83,7 +83,7 @@ class LapackRoutine:
         return f"{self.name} {sizes}"
 
 
-def in_kind(plan: LoopSchedule, x: Any, dtype: Any) -> Any:
+def in_dtype(plan: LoopSchedule, x: Any, dtype: Any) -> Any:
     """Return an argument in the dtype of the result; None if that dtype is not compiled."""
     if isinstance(x, np.ndarray):
         return x if x.dtype == dtype else x.astype(dtype)

@@ -15,7 +15,7 @@ from simpleautodiff.compiled.array.view_accesses import View, steps
 from simpleautodiff.compiled.backends.c.c_factorizations import use
 from simpleautodiff.compiled.backends.c.c_file import CFile
 from simpleautodiff.compiled.backends.c.c_special import SPECIAL
-from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
+from simpleautodiff.compiled.recording.trace_program import Line, Ref, find_refs
 from simpleautodiff.compiled.scalar.lower_rows import LOWERED_ROWS, dtype_letter
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.core.primitive import Primitive
@@ -43,7 +43,7 @@ class ProgramWriter(Protocol):
 
 def can_call(plan: LoopSchedule, line: Line) -> bool:
     """Tell whether C can compute a line."""
-    kinds = [plan.dtype_of(place) for place in places((line.args, line.kwargs))]
+    kinds = [plan.dtype_of(place) for place in find_refs((line.args, line.kwargs))]
     if None in kinds or dtype_letter(line.dtype) is None:
         return False
     return not math.prod(line.shape) or _writer_of(line) is not None

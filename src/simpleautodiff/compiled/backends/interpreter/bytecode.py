@@ -189,7 +189,7 @@ def _refuse(flat: ScalarProgram, opcodes: Numbers) -> None:
     wrong = np.flatnonzero(opcodes < 0)
     if wrong.size:
         name, *args = flat.steps[wrong[0]]
-        dtype = {"l": "whole numbers", "?": "truth values"}[flat.dtypes[args[-1]]]
+        dtype = {"l": "integers", "?": "bools"}[flat.dtypes[args[-1]]]
         raise ValueKindError(
             f"{name} of {dtype} has no machine code: convert them to floats first."
         )

@@ -185,7 +185,7 @@ class LaneTransposer(Builder):
 
 
 def _within(width: int, lane: int, unit: int) -> tuple[list[int], list[int]]:
-    """Select the first half of each lane of two vectors, alternating units; and the second half."""
+    """Return the shuffles that interleave units of the first, and of the second halves of lanes."""
     starts = [range(at, at + lane // 2, unit) for at in range(0, width, lane)]
     low = [
         of + start + k for units in starts for start in units for of in (0, width)
