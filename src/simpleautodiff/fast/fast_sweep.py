@@ -91,16 +91,14 @@ def reverse_sweep(
             if primitive is None:
                 if kind is Scaled:
                     arrays.settle(node.index, adjoint)
-                elif isinstance(adjoint, PartialAdjoint) and not partly:
+                elif issubclass(kind, PartialAdjoint) and not partly:
                     bar[node.index] = adjoint.filled()
                 continue
             if kind is ndarray and adjoint.size > THRESHOLDS.medium:
                 arrays.pull_large(node, adjoint, 1.0)
             elif kind is Scaled:
                 arrays.pull_large(node, adjoint.array, adjoint.factor)
-            elif (
-                kind is not ndarray and kind is not float64 and isinstance(adjoint, PartialAdjoint)
-            ):
+            elif kind is not ndarray and kind is not float64 and issubclass(kind, PartialAdjoint):
                 arrays.pull_partial(node, adjoint)
             else:
                 direct = PULLS.get(primitive)
