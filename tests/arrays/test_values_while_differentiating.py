@@ -62,6 +62,7 @@ OPTIONS = {
         f"convolve {mode}": lambda a, m=mode: np.convolve(a[0], a[1, :3], m)
         for mode in ("full", "same", "valid")
     },
+    "convolve backwards": lambda a: np.convolve(a[0], a[1, :3][::-1]),
     **{
         f"correlate {mode}": lambda a, m=mode: np.correlate(a[0], a[1, :3], m)
         for mode in ("full", "same", "valid")

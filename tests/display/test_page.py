@@ -1152,13 +1152,13 @@ def test_any_program_is_played_found_and_predicted(tab, tmp_path, name):
     assert wide == []
 
 
-def layer(w, x, b):
+def scaled_layer(w, x, b):
     h = np.tanh(w @ x + b) * x[0]
     return np.sum(h**2 * b) / 3
 
 
 ACCENTS = (str, write_dot, write_bar)
-LAYER = np.arange(12.0).reshape(3, 4) / 7 - 0.8, np.array([1.0, -2.0, 3.0, 0.5]), np.ones(3) / 8
+SCALED = np.arange(12.0).reshape(3, 4) / 7 - 0.8, np.array([1.0, -2.0, 3.0, 0.5]), np.ones(3) / 8
 
 
 @pytest.mark.parametrize("width", [360, 1280])
@@ -1166,7 +1166,7 @@ LAYER = np.arange(12.0).reshape(3, 4) / 7 - 0.8, np.array([1.0, -2.0, 3.0, 0.5])
 def test_rows_of_arrays_are_the_same_in_tables_words_steps_latex_and_on_the_page(
     tab, tmp_path, name, width
 ):
-    program = ad.trace(layer, *LAYER)
+    program = ad.trace(scaled_layer, *SCALED)
     tables = {"values": program.values, "forward": program.tangents, "reverse": program.adjoints}
     table = tables[name]()
     steps = [row for row in table.rows if row.numeric]
@@ -1181,7 +1181,7 @@ def test_rows_of_arrays_are_the_same_in_tables_words_steps_latex_and_on_the_page
     shown = [row for row in table_rows(tab) if row[2]]  # first what the sweep does not reach
     assert sorted(shown) == sorted(rows)
 
-    stepper = ad.step(layer, *LAYER, mode="forward" if name == "values" else name)
+    stepper = ad.step(scaled_layer, *SCALED, mode="forward" if name == "values" else name)
     told = [stepper.tell(event) for event in stepper.events]
     of = {accented(step.name): step.name for step in program.steps for accented in ACCENTS}
     for row in (row for row in rows if row[3] != "0"):  # no step of a sweep

@@ -263,7 +263,7 @@ def run_with_replacements(
         if not _has_patched(*before):
             raise
     else:
-        if not _has_patched(*before):
+        if len(sys.modules) == before[0] or not _has_patched(*before):
             return result
     return run_with_replacements(f, again, again, *args)
 

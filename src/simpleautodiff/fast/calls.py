@@ -117,7 +117,7 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
         else:
             return apply(primitive, x)
         level: Any = x.level
-        if type(level) is not FastTape or root:
+        if type(level) is not FastTape or (root and not level.roots):
             return level.record(primitive, (level.argument(x),), value)
         node = TapeNode()
         node.value = value
@@ -320,8 +320,8 @@ def _make_binary(
     primitive: Primitive, explain: Callable[..., Any], **parts: str
 ) -> Callable[..., Any]:
     """Make a wrapping function from the text of those with two arguments."""
-    # Roots are noted by the level.
-    by_level = "True" if is_root_row(primitive) else "not is_fast"
+    # The level notes the first root.
+    by_level = "not is_fast" + " or not level.roots" * is_root_row(primitive)
     source = TEXT_OF_TWO_ARGUMENTS.format(by_level=by_level, **parts)
     known = {
         "compute": _faster(primitive),

@@ -19,6 +19,7 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.fast.faster_values import FASTER, is_basic, spread_sum
 
 NUMPY_TYPES = {np.ndarray, np.float64}
+_DOUBLE = np.dtype(float)
 REAL_TYPES = {*NUMPY_TYPES, float, int}
 
 
@@ -137,7 +138,12 @@ def pull_power(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
 def pull_getitem(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Add the adjoints of elements to those of the array that they were taken from."""
     arg, index = node.args
-    kind = type(index)
+    kind, place = type(index), arg.index
+    if kind is int and place in sweep.owned and type(adjoint) is np.float64:
+        total = sweep.bar[place]
+        if type(total) is np.ndarray and total.dtype is _DOUBLE:
+            total[index] += adjoint
+            return True
     total = sweep.own(arg, adjoint) if kind is not Constant else None
     if total is None:
         return False

@@ -21,7 +21,7 @@ from simpleautodiff.fast.small_sweep import find_slope
 from simpleautodiff.fast.thresholds import THRESHOLDS
 
 FLOATS = {float, np.float64}
-_REALS = {int, *FLOATS}
+_PYTHON, _REALS = {int, float}, {int, *FLOATS}
 _EXACT_UP_TO = 2**53  # integers up to here are exact as floats
 
 
@@ -126,20 +126,26 @@ def reverse_sweep(
 
 def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
     """Carry back the adjoint of a single number by the rules of its row; x / y in one step."""
-    args = node.args
-    if len(args) == 1:
-        (arg,) = args
-        rule: Any = node.primitive.partials[0]  # type: ignore[union-attr]
+    args, row = node.args, node.primitive
+    assert row is not None  # it has arguments
+    divides = row is TABLE["div"]
+    if len(args) == 1 or (len(args) == 2 and type(args[1]) in _PYTHON and not divides):
+        arg, rule = args[0], row.partials[0]  # one node, and perhaps a number, as an exponent
         try:
-            slope = rule if type(rule) is int else rule(node.value, arg.value)
+            if type(rule) is int:
+                slope = rule
+            elif len(args) == 1:
+                slope = rule(node.value, arg.value)
+            else:
+                slope = rule(node.value, arg.value, args[1])
         except REFUSED:
-            slope = node.primitive.partial(0, node.value, (arg.value,))  # type: ignore[union-attr]
+            slope = row.partial(0, node.value, (arg.value, *args[1:]))
         term = adjoint * slope if type(slope) in _REALS else pull(slope, adjoint)
         if term is not ZERO:
             old = bar[arg.index]
             bar[arg.index] = term if old is None else plus(old, term)
         return
-    if node.primitive is TABLE["div"]:
+    if divides:
         a, b = args
         y = b.value if type(b) is TapeNode else b
         if (type(y) in FLOATS or (type(y) is int and abs(y) < _EXACT_UP_TO)) and y:
@@ -154,7 +160,7 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
     values = [x.value if type(x) is TapeNode or type(x) is Constant else x for x in args]
     for k, arg in enumerate(args):
         if type(arg) is TapeNode:
-            slope = find_slope(node.primitive, k, node.value, values)
+            slope = find_slope(row, k, node.value, values)
             term = adjoint * slope if type(slope) in _REALS else pull(slope, adjoint)
             if term is not ZERO:
                 old = bar[arg.index]

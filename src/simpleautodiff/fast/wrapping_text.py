@@ -25,18 +25,18 @@ def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, {given}*rest):
         elif of_b is float or of_b is int or of_b is float64:
             y = b
         elif of_b is ndarray and b.dtype.kind == "f" and b.ndim:
-            y = b = level.retain(b) if reads_b and is_fast else b
+            y = b = level.retain(b) if reads_b or not is_fast else b
         elif is_opaque(b) and is_constant(b, level):
             y, b = b, level.argument(b)
         else:
             return explain(a, b{also})
-    elif of_b is TapeNode:
+    elif of_b is TapeNode or of_b is Node:
         level, x, y = b.level, a, b.value
         is_fast = type(level) is FastTape
         if of_a is float or of_a is int or of_a is float64:
             pass
         elif of_a is ndarray and a.dtype.kind == "f" and a.ndim:
-            x = a = level.retain(a) if reads_a and is_fast else a
+            x = a = level.retain(a) if reads_a or not is_fast else a
         elif is_opaque(a) and is_constant(a, level):
             a = level.argument(a)
         else:
@@ -54,7 +54,9 @@ def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, {given}*rest):
     except REFUSED:
         return apply(primitive, take_out(a), take_out(b){also})
     if {by_level}:
-        return level.record(primitive, (level.argument(a), level.argument(b){also}), value)
+        if of_a is TapeNode or of_b is TapeNode:  # of a tape, which may hold a fork of it
+            a, b = level.argument(a), level.argument(b)
+        return level.record(primitive, (a, b{also}), value)
     node = TapeNode()
     node.value = value
     node.primitive = primitive

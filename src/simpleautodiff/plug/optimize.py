@@ -70,7 +70,7 @@ def minimize(
         start.ravel(),
         as_tuple(args),
         method,
-        constraints=_constraints(constraints, start.shape),
+        constraints=_complete_constraints(constraints, start.shape),
         **{key: value for key, value in given.items() if value is not None},
         **options,
     )
@@ -110,32 +110,32 @@ def _fill_in_hessian(f: F, given: dict[str, Any], method: str) -> dict[str, Any]
     return given
 
 
-def _constraints(constraints: Any, shape: tuple[int, ...]) -> Any:
+def _complete_constraints(constraints: Any, shape: tuple[int, ...]) -> Any:
     if isinstance(constraints, (list, tuple)):
-        return [_constraint(constraint, shape) for constraint in constraints]
-    return _constraint(constraints, shape)
+        return [_add_jacobian(constraint, shape) for constraint in constraints]
+    return _add_jacobian(constraints, shape)
 
 
-def _constraint(constraint: Any, shape: tuple[int, ...]) -> Any:
+def _add_jacobian(constraint: Any, shape: tuple[int, ...]) -> Any:
     """Add the Jacobian of a constraint, unless it has one or is linear."""
     if isinstance(constraint, dict):
         given = constraint.get("jac")
         fun = _reshape_input(constraint["fun"], shape)
-        jac = _jacobian(fun) if given is None else _reshape_input(given, shape)
+        jac = _make_jacobian(fun) if given is None else _reshape_input(given, shape)
         return {**constraint, "fun": fun, "jac": jac}
     if not hasattr(constraint, "fun"):
         return constraint
     fun, given = _reshape_input(constraint.fun, shape), constraint.jac
     jac = _reshape_input(given, shape) if callable(given) else given
     if isinstance(jac, str) and jac == "2-point":  # SciPy's default, so it was not chosen
-        jac = _jacobian(fun)
+        jac = _make_jacobian(fun)
     constraint_class = scipy_module("optimize").NonlinearConstraint
     return constraint_class(
         fun, constraint.lb, constraint.ub, jac, constraint.hess, constraint.keep_feasible
     )
 
 
-def _jacobian(f: F) -> F:
+def _make_jacobian(f: F) -> F:
     """Return the Jacobian of `f`, which may return a list, in its first argument."""
     check_function(f)
     return lambda x, *rest, **named: jacobian(lambda x: vector(f(x, *rest, **named)))(x)
@@ -153,7 +153,7 @@ def least_squares(residuals: F, x0: Any, jac: Any = None, **options: Any) -> Any
     >>> fit.x.round(6)
     array([ 2., -1.])
     """
-    jac = _jacobian(residuals) if jac is None else jac
+    jac = _make_jacobian(residuals) if jac is None else jac
     if "args" in options:
         options["args"] = as_tuple(options["args"])
     x0 = np.asarray(x0, dtype=float)
@@ -173,7 +173,7 @@ def root(f: F, x0: Any, args: Any = (), method: str = "hybr", jac: Any = None, *
     array([0.739085])
     """
     if jac is None and method.lower() in ("hybr", "lm"):
-        jac = _jacobian(f)
+        jac = _make_jacobian(f)
     x0 = np.asarray(x0, dtype=float)
     return plain_solver("optimize", "root")(
         require_plain(f, _ADVICE_FOR.format("root")), x0, as_tuple(args), method, jac, **rest

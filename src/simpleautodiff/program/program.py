@@ -117,12 +117,12 @@ class Program:
         self.nodes = [*inputs, *others]
         self.inputs = inputs
         self.outputs = list(outputs) or find_ends(self.nodes)
-        own = names or _labels(inputs)
+        own = names or _find_labels(inputs)
         self.names = {node: own.get(node, f"x{i}") for i, node in enumerate(inputs, 1)}
         letter = _free_letter(self.names.values())
         self.names |= {node: f"{letter}{i}" for i, node in enumerate(others, 1)}
         self.lines = lines or {}
-        self.variables = variables or _labels(others)
+        self.variables = variables or _find_labels(others)
         self.calls = calls or {}
         self.execution = list(execution)
         self._place = {node: i for i, node in enumerate(self.nodes)}
@@ -309,7 +309,7 @@ def _load(
     return program
 
 
-def _labels(nodes: list[Node]) -> dict[Node, str]:
+def _find_labels(nodes: list[Node]) -> dict[Node, str]:
     """Return the names that the user gave to nodes typed by hand; of several, the first has it."""
     own = {name: node for node in reversed(nodes) if (name := label_of(node))}
     return {node: name for name, node in own.items()}

@@ -118,7 +118,8 @@ def array(object: Any, dtype: Any = None, ndmin: int = 0, order: Any = None) -> 
     else:
         result = as_array(object)
     result = result if dtype is None else result.astype(dtype, copy=False)
-    return add_axes(lay_out(result, order), ndmin)
+    as_it_is = order is None and not ndmin
+    return result if as_it_is else add_axes(lay_out(result, order), ndmin)
 
 
 def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:

@@ -20,7 +20,12 @@ import numpy as np
 
 from simpleautodiff.arrays.join_arrays import stack
 from simpleautodiff.arrays.shaping import layout_of
-from simpleautodiff.arrays.writes.example_indices import is_single, put_each, take_each
+from simpleautodiff.arrays.writes.example_indices import (
+    is_single,
+    put_each,
+    take_each,
+    to_plain_index,
+)
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, Written, take_current, to_plain
 from simpleautodiff.core.node import NODES, TapeNode
@@ -251,13 +256,17 @@ def _as_array(value: Any) -> Any:
 
 def get_item(self: Writable, index: Any) -> Any:
     """Return the selected elements: a view for a basic index, otherwise a scalar or a copy."""
+    if type(index) is not int:
+        index = to_plain_index(index)
     cell = as_cell(self, index)
     if cell is not None and len(cell) == len(self.form[0]):  # `as_cell` has found it
         writes = self.writes
         if cell in writes:
             return writes[cell]
         array = self.value if _fits(self, cell) else self.current
-        return _read(unpromote(array), cell if len(cell) > 1 else cell[0])
+        place = cell if len(cell) > 1 else cell[0]
+        is_node = type(array) is TapeNode
+        return getitem(array, place) if is_node else _read(unpromote(array), place)
     kind = type(index)
     if kind is not slice and not (kind is tuple and _BASIC.issuperset(map(type, index))):
         if find_batches(index):
@@ -312,9 +321,7 @@ def _get_recorded_item(self: Writable, index: Any) -> Any:
 
 
 def _read(array: Any, index: Any) -> Any:
-    kind = type(array)
-    is_plain = kind is not TapeNode and issubclass(kind, np.ndarray)
-    return array[index] if is_plain else getitem(array, index)
+    return array[index] if issubclass(type(array), np.ndarray) else getitem(array, index)
 
 
 def views_or_copies(self: Writable, move: Callable[[Any], Any], function: Any) -> Any:

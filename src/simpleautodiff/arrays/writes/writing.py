@@ -62,14 +62,10 @@ from simpleautodiff.rules.array.indexing import find_batches, flat_indices, is_b
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.pytree import map_leaves
 
-_FLOAT = np.dtype(float)
+_FLOAT, _SCALARS = np.dtype(float), {float, np.float64}
 _BINARY_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 _COMPARISON_OPERATORS = ("lt", "le", "gt", "ge", "eq", "ne")
 _UNARY_OPERATORS = ("neg", "pos", "abs")
-
-
-def _get(self: Writable, index: Any) -> Any:
-    return get_item(self, index if type(index) is int else to_plain_index(index))
 
 
 def _get_attribute(self: Writable, name: str) -> Any:
@@ -280,7 +276,7 @@ def methods_of_writable() -> dict[str, Any]:
     """Return the methods of writable arrays, by name."""
     methods: dict[str, Any] = {
         "__setitem__": _set,
-        "__getitem__": _get,
+        "__getitem__": get_item,
         "__len__": lambda self: len(self.current),
         "shape": property(shape),
         "__iter__": lambda self: (self[i] for i in range(len(self))),
@@ -369,7 +365,7 @@ def _make_augmented(name: str, function: Callable[[Any, Any], Any]) -> Callable[
     quick: Callable[..., Any] = BINARY.get(name[3:-2], function)
 
     def change(self: Traced, other: Any) -> Any:
-        if type(self) in NODES and type(self.value) is float:
+        if type(self) in NODES and type(self.value) in _SCALARS:
             return quick(self, other)
         if not shape_of(self):
             return function(self, other)

@@ -14,7 +14,9 @@ from simpleautodiff.compiled.loops.integer_bounds import (
     LARGEST,
     are_exact_as_floats,
     are_of_machine,
+    check_integers,
     find_bounds,
+    find_integers,
 )
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import ENDLESS
@@ -42,7 +44,7 @@ from simpleautodiff.compiled.recording.symbols import not_recorded
 from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.errors import LostDerivativeError
 from simpleautodiff.transforms.arguments import call_explained
-from simpleautodiff.values.pytree import flatten, map_leaves
+from simpleautodiff.values.pytree import map_leaves
 
 F = Callable[..., Any]
 Names = tuple[str, ...]
@@ -312,14 +314,14 @@ def _record_numbers(
     """Record a step with its integers as a machine's if they fit, or else as floats."""
     recorded = record_step(step, carry, rows, count, runner)
     check_dtypes(recorded, carry, "fc")
-    whole = [k for k, x in enumerate(flatten(carry)[0]) if type(take_current(x)) is int]
-    bounds = find_bounds(recorded, whole, count)
+    bounds = find_bounds(recorded, find_integers(carry), count)
     if not are_of_machine(bounds):
         exact = are_exact_as_floats(recorded.function.body, bounds)
         carry = map_leaves(_as_float, carry)
         recorded = record_step(step, carry, rows, count, runner)
-        if not (exact and are_of_machine(find_bounds(recorded, [], count))):
+        if not exact:
             raise not_recorded("a loop with integers that may grow large")
+        check_integers(recorded, carry, count)
     check_repeats(recorded, record_step(step, carry, rows, count, runner))
     return recorded
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.compiled.loops.integer_bounds import check_integers
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import ENDLESS
 from simpleautodiff.compiled.loops.plain_loops import RECORDING, PlainLoops
@@ -86,6 +87,7 @@ def _record_while(
     step = LoopStep(f, exits=True, all_branches=all_branches)
     recorded = record_step(step, state, None, 0, runner)
     check_dtypes(recorded, state)
+    check_integers(recorded, state, 0)
     if not _is_recorded(recorded):
         return None
     return run_recorded(recorded, ENDLESS, goes_on(state), runner.run)[0], None
@@ -111,6 +113,7 @@ def _record_counted(
     step = LoopStep(f, reverse, all_branches=all_branches)
     recorded = record_step(step, state, (numbers, xs), count, runner)
     check_dtypes(recorded, state)
+    check_integers(recorded, state, count)
     if not _is_recorded(recorded) or _is_short(recorded, count):
         return None
     if steps.snapshots is not None and steps.snapshots < count:

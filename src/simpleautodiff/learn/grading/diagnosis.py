@@ -23,6 +23,7 @@ from simpleautodiff.learn.grading.known_faults import (
     IN_TURN,
     INVERTED,
     ORDER_FAULTS,
+    READY,
     RULES,
     STYLES,
     SUBTRACTED,
@@ -221,10 +222,10 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
         named = (*faults, *way)
         by_order = any(fault.startswith(("overwritten", "stale_sum")) for fault in faults)
         matter = by_order and IN_TURN not in way  # then zeros do, and what earlier graphs left
-        own = (style for style in styles if matter or style not in ZEROS)
+        own = (style for style in styles if matter or style not in (*ZEROS, *READY))
         return any(all(run.explained(named, style) for run in ordered) for style in own)
 
-    of_mode = {"forward": ("dual",), "reverse": ("dual", "stack", "paths")}
+    of_mode = {"forward": ("dual",), "reverse": ("dual", "stack", "paths", *READY)}
     modes = dict.fromkeys(run.mode for run in failing)
     more = dict.fromkeys(style for mode in modes for style in of_mode[mode])
     styles = ("search", "tape", "tape to the end", *more, *ZEROS)

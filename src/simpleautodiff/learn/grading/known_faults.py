@@ -123,7 +123,8 @@ FAULTS = tuple(dict.fromkeys((*FLAGS, *ASSIGNED, *VARIANTS, *WRONG_RULES, *UNCHA
 # How an engine may be written otherwise, which is no fault. First in what order it sweeps: some
 # tapes pass on the 0 of a node that the output does not depend on, of earlier graphs too, or not.
 ZEROS = "tape with zeros", "tape with zeros of this graph"
-STYLES = ("search", "tape", "tape to the end", "dual", "stack", "set", "paths", *ZEROS)
+READY = "first ready", "last ready"  # nodes whose uses are all done wait in a queue, or on a stack
+STYLES = ("search", "tape", "tape to the end", "dual", "stack", "set", "paths", *ZEROS, *READY)
 # Then what it records. Differences, quotients and negations are composed of others:
 # a + b * -1, a * b**-1, a * -1; or differences and quotients inverted: a + -b, a * (1 / b).
 COMPOSITIONS = COMPOSED, INVERTED = "composed", "inverted"

@@ -34,6 +34,7 @@ from simpleautodiff.learn.grading.learner_nodes import (
 )
 from simpleautodiff.learn.grading.sweep_results import (
     MISSING,
+    OfInputs,
     UnreadableResult,
     describe,
     holds_derivatives,
@@ -187,6 +188,8 @@ class LearnerEngine:
 
     def read_all(self, result: Any, nodes: dict[str, Any]) -> dict[str, Any]:
         """Return the derivative that a sweep found for each node, by name."""
+        if isinstance(result, OfInputs):
+            nodes = {name: node for name, node in nodes.items() if id(node) in result}
         found = {name: self.read(result, node) for name, node in nodes.items()}
         inner = [node for node in nodes.values() if not isinstance(node, (int, float))]
         held = [node for node in inner if holds_derivatives(result, node)]

@@ -20,6 +20,7 @@ from simpleautodiff.learn.grading.known_faults import (
     IN_TURN,
     INVERTED,
     ON_ARRIVAL,
+    READY,
     RULES,
     SINGLE_FUNCTIONS,
     SUBTRACTED,
@@ -28,7 +29,13 @@ from simpleautodiff.learn.grading.known_faults import (
     WRONG_RULES,
     ZEROS,
 )
-from simpleautodiff.learn.grading.model_nodes import AlikeNode, EqualNode, ModelNode, are_alike
+from simpleautodiff.learn.grading.model_nodes import (
+    AlikeNode,
+    EqualNode,
+    ModelNode,
+    are_alike,
+    order_by_uses,
+)
 from simpleautodiff.learn.graphs import Argument, Graph
 
 HANDED_ON = {("add", 0), ("add", 1), ("iadd", 0), ("iadd", 1), ("sub", 0)}  # with the partial 1
@@ -152,6 +159,8 @@ class Model:
         if self.style.startswith("tape") or self.style == "dual":
             end = self.place(start) + 1 if self.style == "tape" else len(self.made)
             return self.made[:end] if self.has("unreversed") else self.made[:end][::-1]
+        if self.style in READY:
+            return order_by_uses(start, next_of, from_queue=self.style == READY[0])
         if self.has("breadth_first"):
             listed, seen = [start], {start}
             for node in listed:

@@ -36,7 +36,7 @@ from simpleautodiff.learn.grading.learner_nodes import (
     required,
     to_float,
 )
-from simpleautodiff.learn.grading.sweep_results import UnreadableResult, is_listed
+from simpleautodiff.learn.grading.sweep_results import OfInputs, UnreadableResult, is_listed
 
 
 class ValueEngine(LearnerEngine):
@@ -184,7 +184,7 @@ class CarriedEngine(LearnerEngine):
         """Return what a node carries, by input."""
         carried = getattr(node, self.carried)
         keys = {id(node): next(iter(getattr(node, self.carried))) for node in self.inputs}
-        return {place: carried.get(key, 0.0) for place, key in keys.items()}
+        return OfInputs({place: carried.get(key, 0.0) for place, key in keys.items()})
 
 
 def are_carried(x: Any, z: Any, name: str) -> bool:
@@ -286,5 +286,5 @@ def call_sweep(
 def by_input(result: Any, inputs: Sequence[Any]) -> Any:
     """Return a list of derivatives, one for each input, as a mapping."""
     if is_listed(result) and len(result) == len(inputs):
-        return {id(node): found for node, found in zip(inputs, result, strict=True)}
+        return OfInputs({id(node): found for node, found in zip(inputs, result, strict=True)})
     return result

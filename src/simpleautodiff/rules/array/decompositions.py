@@ -176,14 +176,14 @@ def _take_below(x: Any) -> Any:
     return where(np.tri(n, n, -1, bool), x, 0.0)
 
 
-def _skew(x: Any) -> Any:
+def _make_skew(x: Any) -> Any:
     """Return the skew matrix whose lower half is that of x; its diagonal is imaginary."""
     low = _take_below(x)
     skew = low - flip(low)
     return skew + _make_diagonal(1j * imag(_take_diagonal(x))) if is_complex(to_plain(x)) else skew
 
 
-def _skew_back(g: Any) -> Any:
+def _pull_skew(g: Any) -> Any:
     pulled = _take_below(g - flip(g))
     return (
         pulled + _make_diagonal(1j * imag(_take_diagonal(g))) if is_complex(to_plain(g)) else pulled
@@ -227,7 +227,7 @@ def _qr_push(dot: Any, packed: Any, a: Any) -> Any:
     q, r = split_qr(packed, a)
     x = _solve_right(dot, _make_regular(r, a))
     y = matmul(flip(q), x)
-    skew = _skew(y)
+    skew = _make_skew(y)
     turned = matmul(q, skew)
     if shape_of(a)[-2] > shape_of(a)[-1]:
         turned = turned + x - matmul(q, y)
@@ -238,7 +238,7 @@ def _qr_pull(bar: Any, packed: Any, a: Any) -> Any:
     q, r = split_qr(packed, a)
     bar_q, bar_r = split_qr(bar, a)
     g = matmul(bar_r, swap(r)) - matmul(swap(q), bar_q)
-    x = -matmul(conj(q), _skew_back(g))
+    x = -matmul(conj(q), _pull_skew(g))
     if shape_of(a)[-2] > shape_of(a)[-1]:
         x = x + _project_out(conj(q), bar_q)
     return swap(solve(_make_regular(r, a), swap(x))) + matmul(conj(q), bar_r)

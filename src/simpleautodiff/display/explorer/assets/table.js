@@ -180,7 +180,7 @@ function writer(doc, now) {
     const parts = [...numbers.childNodes].flatMap((part) => (part.data ? part.data.split(SHORT_ARRAY).map(together) : [part]));
     const sign = numbers.querySelector(".told") ? "" : "= ";
     if (symbols.querySelector("code")) entitle(symbols);
-    if (parts.length) symbols.append(make("div", { class: "numbers", title: sign + whole }, sign, ...parts));
+    if (whole) symbols.append(make("div", { class: "numbers", title: sign + whole }, sign, ...parts));
     return [name, symbols, result];
   }
 
