@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -140,9 +141,7 @@ def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
     return parts, lengths
 
 
-@lru_cache
-def _is_sequence(kind: Any) -> bool:
-    return issubclass(kind, _SEQUENCES)
+_is_sequence: Callable[[type], bool] = lru_cache(lambda kind: issubclass(kind, _SEQUENCES))
 
 
 def new_array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
