@@ -125,14 +125,7 @@ def compare(f: F, *args: Any) -> Comparison:
     f, args = as_function(f, args)
     check_function(f)
     point = ComparisonPoint(f, args)
-    ways = (
-        _run_forward,
-        _run_reverse,
-        _eliminate,
-        _use_sympy,
-        _step_complex,
-        _difference,
-    )
+    ways = (_run_forward, _run_reverse, _eliminate, _use_sympy, _step_complex, _difference)
     found = [way(point) for way in ways]
     reference = next(
         (way.values for way in found if way.name == "symbolic" and way.values is not None),
