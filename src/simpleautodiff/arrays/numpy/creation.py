@@ -135,8 +135,9 @@ def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
             )
         lengths.append(length)
         parts = [each for part in parts for each in part]
-    if any(map(_is_sequence, kinds)):
-        parts = [array(part) if _is_sequence(type(part)) else part for part in parts]
+    nested_kinds = {kind for kind in kinds if _is_sequence(kind)}
+    if nested_kinds:
+        parts = [array(part) if type(part) in nested_kinds else part for part in parts]
     return parts, lengths
 
 
