@@ -109,7 +109,8 @@ def settle(problem: Problem, x: Any, name: str) -> tuple[Any, Any, Any]:
 
 def _is_regular(conditions: F, both: Any, step: Any) -> bool:
     """Tell whether the curvature along the last step stays; at a minimum such as x⁴ it falls."""
-    before, after = (jacobian(conditions)(at) @ step for at in (both + step, both))
+    slopes: Any = jacobian(conditions)
+    before, after = slopes(both + step) @ step, slopes(both) @ step
     return bool(np.linalg.norm(before - after) <= _CHANGE * np.linalg.norm(before))
 
 
@@ -117,7 +118,7 @@ def _find_active(problem: Problem, x: Any) -> tuple[Any, Any]:
     """Return the multipliers of the constraints, and which of them hold the minimum back."""
     if not problem.constraints:
         return np.zeros(0), np.zeros(0, bool)
-    flat = lambda point: problem.measure(reshape_to(point, x.shape))  # noqa: E731
+    flat: F = lambda point: problem.measure(reshape_to(point, x.shape))  # noqa: E731
     slope = np.ravel(grad(lambda point: as_number(problem.objective(point)))(x))
     inside, slopes = flat(x.ravel()), jacobian(flat)(x.ravel())
     equal, second = _find_equalities(problem, x)
