@@ -37,6 +37,8 @@ OVERWRITTEN = {
     "np.put_along_axis": lambda y, x: np.put_along_axis(y, np.array([0, 2]), 0.0, 0),
     "y.flat[...] = 0": lambda y, x: y.flat.__setitem__([0, 2], 0.0),
     "a view": lambda y, x: y[::2].fill(0.0),
+    "a view by einsum": lambda y, x: np.einsum("i->i", y)[::2].fill(0.0),
+    "a transposed view by einsum": lambda y, x: np.einsum("ij->ji", y.reshape(2, 2))[0].fill(0.0),
     "np.multiply with where": lambda y, x: np.multiply(0.0, 0.0, out=y, where=x <= 0),
 }
 TAKEN = {
@@ -54,6 +56,13 @@ TAKEN = {
     "a reshaped column": lambda y, x: y.reshape(2, 2)[:, 1],
     "np.split": lambda y, x: np.split(y, 4)[1] + np.split(y, 4)[3],
     "a diagonal": lambda y, x: np.diagonal(y[[[1, 0], [2, 3]]]),
+    "einsum of a diagonal": lambda y, x: np.einsum("ii->i", y[[[1, 0], [2, 3]]]),
+    "einsum of a trace": lambda y, x: np.einsum("ii", y[[[1, 0], [2, 3]]]),
+    "einsum of a trace with weights": lambda y, x: np.einsum(
+        "ii,i->", y[[[1, 0], [2, 3]]], np.ones(2)
+    ),
+    "a row of a transposition by einsum": lambda y, x: np.einsum("ij->ji", y.reshape(2, 2))[1],
+    "a sum of a column by einsum": lambda y, x: np.einsum("ij->j", y.reshape(2, 2))[1],
     "after products": lambda y, x: (y * 3.0 / 3.0)[1::2],
     "after a constant that is nan": lambda y, x: (y * np.array([np.inf, 1, np.nan, 1]))[1::2],
     "after an overflow": lambda y, x: (y * np.exp(np.array([800.0, 0, 0, 0]) * y**0))[1::2],

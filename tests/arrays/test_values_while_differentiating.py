@@ -62,6 +62,7 @@ OPTIONS = {
         f"convolve {mode}": lambda a, m=mode: np.convolve(a[0], a[1, :3], m)
         for mode in ("full", "same", "valid")
     },
+    "convolve backwards": lambda a: np.convolve(a[0], a[1, :3][::-1]),
     **{
         f"correlate {mode}": lambda a, m=mode: np.correlate(a[0], a[1, :3], m)
         for mode in ("full", "same", "valid")
@@ -197,13 +198,36 @@ def test_of_narrow_numbers_in_a_batch(name):
 
 
 @pytest.mark.parametrize("kind", [np.complex128, np.complex64, np.float32, np.float16])
-@pytest.mark.parametrize("name", ["reciprocal", "var", "std", "sqrt", "prod"])
+@pytest.mark.parametrize("name", ["reciprocal", "mean", "var", "std", "sqrt", "prod"])
 def test_of_other_kinds_of_numbers(name, kind):
     f = getattr(np, name)
     for draw in np.random.default_rng(5).normal(size=(20, 2, 3)):
         x = (draw[0] + 1j * draw[1] if kind(0).dtype.kind == "c" else abs(draw[0])).astype(kind)
         for found in (ad.vjp(f, x)[0], ad.jvp(f, (x,), (x,))[0]):
             np.testing.assert_array_equal(found, f(x), strict=True)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.complex64])
+@pytest.mark.parametrize(
+    "name", ["sum", "mean", "prod", "var", "std", "nansum", "nanmean", "nanvar", "nanstd"]
+)
+def test_of_some_elements(name, kind):
+    """NumPy adds up in another order if some elements are left out."""
+    draw = np.random.default_rng(6)
+    for n in (3, 9, 40, 333):
+        x = draw.normal(size=(n, 4)) + 1j * draw.normal(size=(n, 4)) * (kind is np.complex64)
+        x = (x if kind is np.complex64 else x.real).astype(kind)
+        there = draw.random((n, 4)) < 0.7
+        there[:2] = True
+        for axis in (None, 0):
+            f = lambda x, axis=axis, there=there: getattr(np, name)(x, axis=axis, where=there)
+            assert check(f, x)
+
+
+@pytest.mark.parametrize("f", [np.sum, np.prod])
+def test_of_sums_and_products_that_begin_with_a_number(f):
+    x = np.random.default_rng(7).normal(size=333)
+    assert check(lambda x: f(x, initial=0.3), x)
 
 
 @pytest.mark.parametrize("name", ["norm", "cauchy", "logistic", "rayleigh", "expon"])

@@ -13,6 +13,7 @@ FUNCTIONS = {
     "einsum that changes nothing": lambda y: np.einsum("ij", y),
     "einsum in lists": lambda y: np.einsum(y, [0, 0], [0]),
     "einsum of a stack": lambda y: np.einsum("bii->bi", y[None]),
+    "einsum of a stack with an ellipsis": lambda y: np.einsum("...ii->...i", y[None]),
     "einsum that sums": lambda y: np.einsum("ij->i", y),
     "einsum of another dtype": lambda y: np.einsum("ii->i", y, dtype=np.float32),
     "einsum of two": lambda y: np.einsum("ij,j->ij", y, np.ones(3)),

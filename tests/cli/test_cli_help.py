@@ -13,7 +13,8 @@ import pytest
 
 from simpleautodiff.cli import main
 from simpleautodiff.cli.options import COMMANDS
-from simpleautodiff.program.formula import FORMULA_FUNCTIONS, parse
+from simpleautodiff.program.formula import parse
+from simpleautodiff.program.formula_names import FORMULA_FUNCTIONS
 
 
 def help_of(arguments, capsys):

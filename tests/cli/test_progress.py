@@ -65,9 +65,11 @@ def test_where_there_is_little_room_the_bar_is_shorter_and_the_share_stays():
 def test_each_table_tells_how_many_rows_it_has():
     program = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2.0, 5.0)
     assert watched(program.values) == [("values", 5), ("writing", 8)]
-    assert watched(program.tangents) == [("forward sweep", 5), ("writing", 8)]
+    rows = [("tangents", 5), ("writing", 8)]
+    assert watched(program.tangents) == [("forward sweep", len(program)), *rows]
     accumulations = len(program.accumulations())
-    assert watched(program.adjoints)[0] == ("reverse sweep", accumulations)
+    sweep = [("reverse sweep", len(program)), ("adjoints", accumulations)]
+    assert watched(program.adjoints)[:2] == sweep
 
 
 @pytest.mark.parametrize("format", ["text", "markdown", "latex", "html", "json"])
@@ -91,7 +93,7 @@ def test_an_explanation_says_which_part_of_how_many_it_is_at(format, mode, total
 
     def follow(items, what):
         for item in progress.go_through(items, what):
-            lines.append(progress.line(0.0))
+            lines.extend([progress.line(0.0)] if progress.part else [])
             yield item
 
     with watch_work(follow):
@@ -135,6 +137,75 @@ def test_a_recording_is_one_part_of_so_many_and_the_parts_after_it_have_shares()
     assert all(line.startswith("table 2/2: values") for line in lines[1:])
 
 
+LOOPS = [  # what is repeated, and whether its length can be read
+    ("for i in range(8):", True),
+    ("for i in range(1, 2 * n + 1):", True),
+    ("for i in range(n + n, 0, -1):", True),
+    ("for i in range(len(rows)):", True),
+    ("for i in range(table.shape[0]):", True),
+    ("for i in range(table.size):", True),
+    ("for i, row in enumerate(rows):", True),
+    ("for row in rows:", True),
+    ("for one in ones:", False),  # its items are the same object, which tells no place
+    ("for row in iter(rows):", False),
+    ("for i in range(int(8.0)):", False),
+    ("for n in range(2 * n):", False),
+    ("for n in range(2 * n):\n        n = n + 1", False),  # not the number of the pass any more
+    ("while next(count) < 8:", False),
+]
+
+
+@pytest.mark.parametrize(("head", "known"), LOOPS)
+def test_a_recording_has_the_share_of_its_loop_if_the_length_can_be_read(tmp_path, head, known):
+    path = tmp_path / "looped.py"
+    path.write_text(
+        "from itertools import count as counting\n"
+        "import numpy as np\n"
+        "rows = [[float(i)] for i in range(8)]\n"
+        "ones, table = [1] * 8, np.zeros(8)\n\n"
+        "def f(x, look, n=4):\n"
+        "    count = counting()\n"
+        f"    {head}\n"
+        "        x = x * 1.5\n"
+        "        look()\n"
+        "    return x\n"
+    )
+    names = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    progress, lines = Progress("explaining", 6), []
+    watched = progress.watch(
+        lambda x: names["f"](x, lambda: lines.append(progress.line(1.0))), "recording"
+    )
+    ad.trace(watched, 2.0)
+    assert len(lines) == 8
+    loop = "recording, passes of line 8"
+    expected = [(f"{loop}", f"{i}/8  {100 * i // 8}%") for i in range(8)]
+    if not known:
+        expected = [("recording  ", f"  {i + 1} operations") for i in range(8)]
+    for line, (start, share) in zip(lines, expected, strict=True):
+        assert line.startswith(f"explaining 1/6: {start}")
+        assert line.endswith(f"{share}  1 s")
+
+
+def test_of_loops_in_loops_that_with_most_passes_is_shown():
+    progress, lines = Progress("recording"), []
+
+    def step(x):
+        for i in range(20):
+            x = x + 1.0
+            if i == 5:
+                lines.append(progress.line(1.0))
+        return x
+
+    def f(x):
+        for _ in range(3):
+            x = step(x)
+        return x
+
+    ad.trace(progress.watch(f), 2.0)
+    assert [line.split()[-4:-2] for line in lines] == [["5/20", "25%"]] * 3
+
+
 def test_the_words_of_one_step_have_the_share_of_what_they_need():
     lines = []
     with watch_progress("explaining", 5) as progress:
@@ -153,7 +224,11 @@ def loop(x):
 @pytest.mark.parametrize("show", ["values", "adjoints"])
 def test_a_drawing_tells_how_much_is_folded(show):
     program = ad.trace(loop, 0.5)
-    assert watch(lambda: ad.figure(program, show).svg()) == [("folding", 200)]
+    seen = watch(lambda: ad.figure(program, show).svg())
+    assert [item for item in seen if item[1] > 1 and "sweep" not in item[0]] == [
+        ("folding", 200),
+        ("arrows", 200),
+    ]
 
 
 def test_a_program_is_folded_once_for_all_tables_and_figures():
@@ -171,12 +246,14 @@ def test_a_renamed_program_is_folded_anew():
 
 
 def test_recording_tells_how_many_steps_are_numbered():
-    assert watch(lambda: ad.trace(loop, 0.5)) == [("numbering", 201)]
+    seen = watch(lambda: ad.trace(loop, 0.5))
+    assert seen == [("source lines", 201), ("order", 201), ("numbering", 201)]
 
 
 def test_source_code_tells_how_many_steps_and_changes_it_writes():
     seen = watch(lambda: ad.source(ad.grad(loop), 0.5))
-    assert seen == [("values", 200), ("sweep", 201)]  # the seed, and one for each step
+    steps = [("order", 201), ("values", 200)]
+    assert seen == [*steps, ("sweep", 201)]  # the seed, and one for each step
 
 
 def test_a_page_tells_how_many_steps_and_accumulations_it_has(tmp_path):

@@ -214,3 +214,22 @@ def test_numbers_that_are_drawn_before_a_long_loop_are_drawn_at_each_call():
     compiled = ad.jit(lambda x: counted(x) + draw.normal())
     with pytest.warns(NotCompiledWarning, match="where it had given"):
         assert len({compiled(0.7) for _ in range(4)}) == 4
+
+
+def test_numbers_of_a_loop_have_the_types_of_a_run_that_is_not_compiled():
+    def f(x):
+        start = (0.0, 1.0, np.float64(1.0))
+        _, y, z = ad.while_loop(
+            lambda s: s[0] < 300.0, lambda s: (s[0] + 1.0, s[1] * x + 1.0, s[2] * x), start
+        )
+        return y, z
+
+    for derivative in (f, lambda x: ad.jvp(f, (x,), (1.0,))):
+        wanted, compiled = derivative(0.5), ad.jit(derivative)
+        for _ in range(3):
+            found = compiled(0.5)
+            assert flat_types(found) == flat_types(wanted)
+
+
+def flat_types(tree):
+    return [t for x in tree for t in flat_types(x)] if isinstance(tree, tuple) else [type(tree)]

@@ -413,6 +413,46 @@ def test_why_a_loop_is_recorded_step_by_step_is_told():
     assert "a loop is recorded step by step: an integer by which" in jitted.explain()
 
 
+GROWING = {  # in each, integers leave those of a machine, whose products would wrap around
+    "a power of the index": lambda x: ad.fori_loop(0, 600, lambda i, s: s / 2 + x * i**7, x),
+    "a carried power": lambda x: ad.fori_loop(
+        0, 99, lambda i, s: (s[0] * 3, s[1] / 2 + x * s[0]), (1, x)
+    )[1],
+    "a carried power in an inner loop": lambda x: ad.fori_loop(
+        0,
+        9,
+        lambda i, s: ad.fori_loop(0, 9, lambda j, s: (s[0] * 3, s[1] / 2 + x * s[0]), s),
+        (1, x),
+    )[1],
+    "until it is large": lambda x: ad.while_loop(
+        lambda s: s[0] < 10**19, lambda s: (s[0] * 7, s[1] + x * s[0]), (1, x)
+    )[1],
+    "a result of each step": lambda x: np.sum(
+        ad.scan(lambda c, _: (c * 3, c * x), 1, np.arange(99))[1]
+    ),
+}
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, ad.grad], ids=["value", "grad"])
+@pytest.mark.parametrize("name", GROWING)
+def test_integers_of_the_loops_of_the_package_are_pythons(name, mode):
+    f = mode(GROWING[name])
+    jitted = ad.jit(f, tier="optimised")
+    for x in (1.3, 1.7):
+        assert jitted(x) == pytest.approx(f(x), rel=1e-12)
+
+
+def test_integers_that_stay_small_do_not_prevent_a_loop():
+    draw = lambda i, s: ((s[0] * 1103 + 12345) % 65536, np.sin(s[1]) + x_of(s[0]))
+    x_of = lambda k: X * k / 65536
+    f = ad.jit(lambda x: ad.fori_loop(0, 50, draw, (7, x))[1], tier="optimised")
+    number, expected = 7, X
+    for _ in range(50):
+        number, expected = (number * 1103 + 12345) % 65536, np.sin(expected) + x_of(number)
+    assert f(X) == pytest.approx(expected, rel=1e-12)
+    assert "step by step" not in f.explain()
+
+
 @pytest.mark.parametrize("mode", ["value", "grad", "reverse of reverse"])
 def test_python_calls_the_code_of_loops_directly(mode):
     g = MODES[mode](LOOPING["one_after_the_other"])

@@ -142,7 +142,7 @@ def test_what_has_no_machine_code_is_refused():
     flat = ScalarProgram()
     x = flat.input("l")
     flat.outputs = [flat.make("sin", x)]
-    with pytest.raises(ValueKindError, match="sin of whole numbers"):
+    with pytest.raises(ValueKindError, match="sin of integers"):
         InterpretedProgram(Kernel(flat, (Leaf("l", 1),), (Leaf("l", 1),)))
 
 

@@ -195,7 +195,7 @@ def test_digits_are_chosen_within_reason():
     program = ad.trace(lambda x: ad.sin(x), 1.0)
     assert program.values(digits=6).rows[1].result == "0.841471"
     for wrong in (0, 18, 2.5, True):
-        with pytest.raises(ArgumentError, match="digits is a whole number from 1 to 17"):
+        with pytest.raises(ArgumentError, match="digits is an integer from 1 to 17"):
             program.values(digits=wrong)
 
 

@@ -260,7 +260,12 @@ def test_elements_of_a_large_array_are_added_in_place():
 
 
 @pytest.mark.parametrize("f", [np.square, np.sqrt])
-def test_large_parts_of_a_large_array_are_added_in_place_if_slopes_are_finite(f):
+@pytest.mark.parametrize("repeated", [0, 2**24])
+def test_large_parts_of_a_large_array_are_added_in_place_if_slopes_are_finite(
+    f, repeated, monkeypatch
+):
+    """That they are is known before the sweep, or it is repeated if they turn out not to be."""
+    monkeypatch.setattr(THRESHOLDS, "repeated", repeated)
     size = THRESHOLDS.medium
     x = np.linspace(0, 1, 3 * size)
     found, totals = add_and_count(lambda x: np.sum((y := f(x))[1 : 2 * size]) + np.sum(y[size:]), x)
@@ -270,7 +275,7 @@ def test_large_parts_of_a_large_array_are_added_in_place_if_slopes_are_finite(f)
         slope = 2 * x if f is np.square else 0.5 / np.sqrt(x)
     slope[0] = 0.0  # nothing was taken from there: 0, even where the slope is infinite
     np.testing.assert_allclose(found, many * slope, rtol=1e-14)
-    assert len(totals) == (2 if f is np.square else 0)
+    assert len(totals) == (2 if f is np.square or repeated else 0)
 
 
 @pytest.mark.parametrize("kind", [float, np.float64])

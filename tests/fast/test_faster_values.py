@@ -4,6 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import references as refs
 import simpleautodiff as ad
 from simpleautodiff.core.sweep import fit
 from simpleautodiff.fast.faster_values import FASTER, _add_at, fit_quickly, is_basic
@@ -34,6 +35,42 @@ def test_values_and_slopes_at_every_size_of_array(name, shape):
             np.testing.assert_allclose(value, np.full(shape, expected), rtol=4e-16, atol=5e-324)
             (adjoint,) = pullback(np.ones(shape)[()])
             np.testing.assert_allclose(adjoint, np.full(shape, slope), rtol=1e-15, atol=1e-300)
+
+
+SPECIAL = [
+    *(0.0, -0.0, 1.0, -0.5, 2.0, 0.3, 20.5, -40.0, 1e-310, -1e-160, 1e160, -1e300, 710.0, -711.0),
+    *(745.2, -800.0, np.inf, -np.inf, np.nan),
+]
+ELEMENTWISE = [row.name for row in refs.TABLE.values() if not (row.arrays or row.settings)]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::simpleautodiff.DomainWarning")
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_an_element_is_what_it_is_alone_whatever_stands_beside_it(name):
+    """A short way is taken if all elements allow it, a nan or an infinity among them too."""
+    row, wrapping = refs.TABLE[name], refs.WRAPPINGS[name]
+    shifts = range(0, 7 * row.arity, 7)  # other numbers for other arguments
+    points = list(zip(*[np.roll(SPECIAL, shift) for shift in shifts], strict=True))
+    fixed = {i: refs.points(row)[0][i] for i in range(row.arity) if i not in refs.variables(row)}
+
+    def ask(points):
+        args = [np.array(column) for column in zip(*points, strict=True)]
+        args = [fixed.get(i, arg) for i, arg in enumerate(args)]
+        xs = [args[i] for i in refs.variables(row)]
+
+        def f(*xs):
+            there = dict(zip(refs.variables(row), xs, strict=True))
+            return wrapping(*[there.get(i, arg) for i, arg in enumerate(args)])
+
+        value, pullback = ad.vjp(f, *xs)
+        return [value, *pullback(np.ones(len(points)))]
+
+    alone = [ask([point]) for point in points]
+    for copies in (1, 80):
+        for k, found in enumerate(ask(points * copies)):
+            expected = np.tile([answer[k][0] for answer in alone], copies)
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=2e-323)
 
 
 @pytest.mark.parametrize("name", ["sigmoid", "tanh"])

@@ -118,8 +118,12 @@ SELECTIONS = {  # of increasing elements, the first of which is 0; and what is s
 
 
 @pytest.mark.parametrize("size", [4, THRESHOLDS.small + 2, THRESHOLDS.medium + 2])
+@pytest.mark.parametrize("repeated", [0, 2**24])
 @pytest.mark.parametrize("name", SELECTIONS)
-def test_what_is_not_selected_has_the_slope_0_where_its_own_is_infinite(name, size):
+def test_what_is_not_selected_has_the_slope_0_where_its_own_is_infinite(
+    name, size, repeated, monkeypatch
+):
+    monkeypatch.setattr(THRESHOLDS, "repeated", repeated)
     select, selected = SELECTIONS[name]
     x = np.arange(float(size))
     expected = np.zeros(size)

@@ -22,6 +22,7 @@ from simpleautodiff.fast.thresholds import THRESHOLDS
 def all_large(monkeypatch):
     for limit, size in {
         "small": 0,
+        "repeated": 0,
         "medium": 0,
         "pooled": 1,
         "block": 2,

@@ -1,6 +1,7 @@
 """What tests of the explorer do with a tab of a browser."""
 
 import shutil
+import unicodedata
 
 import simpleautodiff as ad
 
@@ -31,6 +32,25 @@ def position(tab):
 def formula(tab):
     """Return what is said of the present step."""
     return tab.inner_text(".formula").replace("\n", "")
+
+
+def table_rows(tab):
+    """Return the rows of the table: name, symbols, numbers, result."""
+    rows = tab.eval_on_selector_all(
+        ".table tbody tr",
+        """all => all.map(shown => {
+            const row = shown.cloneNode(true);
+            for (const power of row.querySelectorAll("sup")) power.prepend("^");
+            const [name, ...cells] = [...row.cells];
+            const below = cells[0].querySelector(".numbers")?.textContent ?? "";
+            const [symbols, result] = [cells[0].textContent, cells.at(-1).textContent];
+            const beside = cells.length > 2 ? cells[1].textContent : "";
+            const told = symbols.slice(0, symbols.length - below.length);
+            return [name.textContent, told, beside || below.replace(/^= /, ""), result];
+        })""",
+    )
+    plain = str.maketrans("−\u00a0", "- ")
+    return [[unicodedata.normalize("NFC", text.translate(plain)) for text in row] for row in rows]
 
 
 def text_sizes(tab):

@@ -260,8 +260,9 @@ def test_a_quiz_asks_again_for_what_is_no_number():
     told, answers = [], iter(["abc", "4,0", ""])
     marks = sheet.quiz(lambda question: next(answers), told.append)
     assert [mark.right for mark in marks] == [True]
-    assert "an empty line ends the quiz" in told[0]
-    assert told[1].startswith("abc is no number")
+    assert told[0] == f"{sheet}\n"
+    assert "an empty line ends the quiz" in told[1]
+    assert told[2].startswith("abc is no number")
     assert not any("right is" in line for line in told)
 
 

@@ -27,7 +27,7 @@ from simpleautodiff.learn.grading.known_faults import (
     VARIANTS,
 )
 from simpleautodiff.learn.grading.mistakes import MISTAKES, blame_operation
-from simpleautodiff.learn.grading.model import predict
+from simpleautodiff.learn.grading.prediction import predict
 from simpleautodiff.learn.graphs import random_graph
 
 ENGINES = pathlib.Path(__file__).parent / "engines"
@@ -322,6 +322,25 @@ def test_two_faults_with_the_numbers_of_others_are_told_beside_them(pair, named)
     if not others:  # the other fault shows as soon as the first is mended
         (hidden,) = [name for name in pair if BUGS[name].hint not in mistakes]
         assert set(grade(learn.bugs.load(hidden)).mistakes) == {BUGS[hidden].hint}
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (
+            "equal_4",
+            "tangents_summed_4",
+        ),  # numbers of earlier graphs meet equal nodes of later ones
+        ("tape_emptied_8", "last_node_8"),  # the emptied tape has no last node
+        ("sub_turned_4", "mul_one_term_4"),  # 2 * x is computed as x * 2
+        ("square_of_div_7", "whole_division_7"),  # the partial is computed from the floored value
+    ],
+    ids="-".join,
+)
+def test_two_faults_that_meet_are_named(pair):
+    report = grade(learn.bugs.load(*pair))
+    assert set(report.mistakes) == {BUGS[name].hint for name in pair}
+    assert report.unexplained == ()
 
 
 def test_the_model_without_faults_is_right():

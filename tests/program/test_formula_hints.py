@@ -6,8 +6,9 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.errors import FormulaError
-from simpleautodiff.program.formula import FORMULA_FUNCTIONS, parse
+from simpleautodiff.program.formula import parse
 from simpleautodiff.program.formula_hints import MEANINGS, OF_ARRAYS
+from simpleautodiff.program.formula_names import FORMULA_FUNCTIONS
 
 MEANT = {
     **{name: mpmath.cot for name in ("cot", "ctg", "cotan", "cotg")},

@@ -12,7 +12,7 @@ import pytest
 import scipy.special as sps
 
 import simpleautodiff as ad
-from simpleautodiff.program.formula import FORMULA_FUNCTIONS
+from simpleautodiff.program.formula_names import FORMULA_FUNCTIONS
 from simpleautodiff.rules.scalar import bessel, information, special
 
 HELPER = Path(__file__).parents[1] / "helpers" / "extreme_arguments.py"

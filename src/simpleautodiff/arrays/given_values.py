@@ -49,12 +49,8 @@ def _if_number(*args: Any, **kwargs: Any) -> bool:
 
 
 def _if_numpys_number(*args: Any) -> bool:
-    """Tell whether x**y is of NumPy's single numbers, of which `np.power` rounds differently."""
+    """Tell whether x**y has a NumPy scalar as operand, which `np.power` rounds differently."""
     return any(isinstance(to_plain(arg), np.generic) for arg in args) and _if_number(*args)
-
-
-def _if_many(subscripts: Any, *operands: Any, **kwargs: Any) -> bool:
-    return len(operands) > 2 or not isinstance(subscripts, str) or "." in subscripts
 
 
 def _if_number_or_stack(*args: Any, **kwargs: Any) -> bool:
@@ -65,6 +61,11 @@ def _if_values_alone(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> bool:
     return not compute_uv
+
+
+def _if_computed(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> bool:
+    """Tell whether np.pad computes numbers, rather than copy given ones."""
+    return mode not in ("constant", "empty", "edge", "reflect", "symmetric", "wrap") or bool(kwargs)
 
 
 def _if_upper(a: Any, upper: bool = False) -> bool:
@@ -78,9 +79,10 @@ def _if_hermitian(*args: Any, hermitian: bool = False, **kwargs: Any) -> bool:
 # The functions whose implementations round differently, and for which arguments.
 ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.prod, np.nanprod, np.cumprod, np.nancumprod, np.vander), _always),
+    **dict.fromkeys((np.nansum, np.nanmean, np.nanvar, np.nanstd), _always),
     **dict.fromkeys((np.sinc, np.i0, np.cov, np.corrcoef, np.average, np.gradient), _always),
     **dict.fromkeys((np.quantile, np.percentile, np.nanquantile, np.nanpercentile), _always),
-    **dict.fromkeys((np.interp, np.pad, np.correlate, np.poly, np.polydiv, np.polyfit), _always),
+    **dict.fromkeys((np.interp, np.correlate, np.poly, np.polydiv, np.polyfit), _always),
     **dict.fromkeys((np.linspace, np.geomspace, np.cross, np.linalg.cross), _always),
     **dict.fromkeys((np.bincount, np.histogram2d, np.histogramdd), _always),
     **dict.fromkeys((np.linalg.norm, np.linalg.vector_norm, np.linalg.matrix_norm), _always),
@@ -94,13 +96,14 @@ ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.fft.rfft2, np.fft.ihfft, np.fft.hfft), _always),
     **dict.fromkeys((np.fft.fft, np.fft.ifft, np.fft.fft2, np.fft.ifft2), unless_double),
     **dict.fromkeys((np.fft.fftn, np.fft.ifftn, np.fft.rfft), unless_double),
-    **dict.fromkeys((np.convolve, np.polymul, np.reciprocal), _if_complex),
+    **dict.fromkeys((np.convolve, np.polymul), _always),
+    np.reciprocal: _if_complex,
     **dict.fromkeys((np.var, np.std), _if_complex_or_half),
     np.linalg.cholesky: _if_upper,
+    np.pad: _if_computed,
     np.power: _if_numpys_number,
     np.dot: _if_number_or_stack,
     np.inner: _if_number,
-    np.einsum: _if_many,
     np.linalg.pinv: _if_hermitian,
     np.linalg.svd: _if_values_alone,
 }
@@ -245,7 +248,9 @@ def _find_on_level(x: Any, level: Any) -> Any:
 
 
 def _plain(x: Any) -> Any:
-    return to_plain(take_current(x))
+    """Return the number or the array of a node; an array that remembers a condition forgets it."""
+    plain = to_plain(take_current(x))
+    return np.asarray(plain) if isinstance(plain, np.ndarray) else plain
 
 
 def _give(leaf: Any, value: Any, call: Call | None) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.arrays.reductions import axis_of
-from simpleautodiff.arrays.registry import FUNCTIONS, as_array, implements, to_dtype
+from simpleautodiff.arrays.registry import FUNCTIONS, as_array, as_arrays, implements, to_dtype
 from simpleautodiff.arrays.shaping import move_by_index
 from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.core.node import TapeNode
@@ -24,7 +24,7 @@ from simpleautodiff.values.pytree import flatten
 @implements(np.concatenate)
 def concatenate_(arrays: Sequence[Any], axis: int | None = 0, dtype: Any = None) -> Any:
     """Join arrays."""
-    parts = [as_array(a) for a in arrays]
+    parts = as_arrays(arrays)
     if axis is None:
         parts, axis = [reshape(a, (-1,)) for a in parts], 0
     shapes = [shape_of(a) for a in parts]
@@ -49,7 +49,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 @implements(np.stack)
 def stack(arrays: Sequence[Any], axis: int = 0, dtype: Any = None) -> Any:
     """Join arrays along a new axis."""
-    parts = [as_array(a) for a in arrays]
+    parts = as_arrays(arrays)
     if axis == 0 and dtype is None and _are_recorded_numbers(parts):
         return make_stack(len(parts))(*parts)
     shapes = [shape_of(a) for a in parts]

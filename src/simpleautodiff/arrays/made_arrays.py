@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from importlib.machinery import ExtensionFileLoader
-from itertools import islice
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -35,7 +34,7 @@ from simpleautodiff.arrays.lost_derivatives import INSTEAD, scipy_caller
 from simpleautodiff.arrays.patch_scipy import PATCHED, PENDING, has_node, patch_scipy
 from simpleautodiff.arrays.random_draws import stand_in_for, stand_ins_for_random
 from simpleautodiff.arrays.registry import FUNCTIONS
-from simpleautodiff.arrays.undispatched import UNDISPATCHED, convert
+from simpleautodiff.arrays.undispatched import CONVERTING, UNDISPATCHED
 from simpleautodiff.arrays.writes.versions import MAKING, as_made
 from simpleautodiff.core.level import Traced, Written
 from simpleautodiff.errors import (
@@ -49,14 +48,8 @@ from simpleautodiff.values.pytree import flatten
 from simpleautodiff.values.scoped import scoped
 
 Namespace = dict[str, Any]
-_FROM_ITERATOR = np.fromiter
-_LIKE = (np.array, np.full)  # they dispatch on `like=` only
 _OF_SEVERAL = (np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack)
-_AS_IT_IS = (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
-_CONVERTING = {*_LIKE, *_AS_IT_IS}
 _MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1D.")  # in SciPy
-_IN_ORDER = {np.ascontiguousarray: "C", np.asfortranarray: "F"}  # they return at least one axis
-_IGNORED = {"copy", "subok", "device", "like"}
 _COMPATIBLE = "array_api_compat.numpy"  # a module of SciPy that wraps NumPy's functions
 _COMPILED_PYTHON = {"scipy.interpolate._interpnd"}  # compiled, but of objects of Python
 _OWN = ("numpy", "simpleautodiff")  # nothing is replaced in their code
@@ -65,21 +58,28 @@ _OWN = ("numpy", "simpleautodiff")  # nothing is replaced in their code
 class Replacement:
     """A function of NumPy that joins lists of nodes, and whose results can be written to."""
 
+    __slots__ = ("call", "converts", "function")
+
     def __init__(self, function: Any) -> None:
         self.function = function
-        self.dispatching = UNDISPATCHED.get(function, function)
+        self.call: Callable[..., Any] = UNDISPATCHED.get(function, function)
+        self.converts = function in CONVERTING
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call NumPy's function; in code that is run once more, join lists and wrap results."""
         module = sys._getframe(1).f_globals.get("__name__")
         if not MAKING.get() or (not _is_users(module) and _takes_plain_arrays(module)):
             return self.function(*args, **kwargs)
-        result = _call(self.dispatching, args, kwargs)
+        try:
+            result = self.call(*args, **kwargs)
+        except (LostDerivativeError, TypeError, ValueError):
+            if self.converts or not any(map(_is_list_of_nodes, (*args, *kwargs.values()))):
+                raise
+            result = _call_with_joined_lists(self.call, args, kwargs)
         return as_made(result, args) if type(result) is np.ndarray else result
 
     def __getattr__(self, name: str) -> Any:
-        own = getattr(self.function, name)
-        return Replacement(own) if isinstance(self.function, np.ufunc) and callable(own) else own
+        return _get_attribute(self.function, name)
 
     def __eq__(self, other: object) -> bool:
         return self.function is getattr(other, "function", other)
@@ -89,6 +89,13 @@ class Replacement:
 
     def __repr__(self) -> str:
         return repr(self.function)
+
+
+@cache
+def _get_attribute(function: Any, name: str) -> Any:
+    """Return an attribute of a function of NumPy; a method of a ufunc is replaced, too."""
+    own = getattr(function, name)
+    return Replacement(own) if isinstance(function, np.ufunc) and callable(own) else own
 
 
 @cache
@@ -123,33 +130,11 @@ def _holds_node(frame: FrameType) -> bool:
     return any(isinstance(leaf, (Traced, Written)) for leaf in leaves)
 
 
-def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function of NumPy, with lists of nodes joined and its result writable."""
-    if function is _FROM_ITERATOR:
-        return _join_numbers(*args, **kwargs)
-    if function in _CONVERTING and (has_node(args) or has_node(kwargs.values())):
-        given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
-        if function in _IN_ORDER:
-            given |= {"order": _IN_ORDER[function], "ndmin": 1}
-        if function in _LIKE and kwargs.get("copy", True):
-            return FUNCTIONS[function](*args, **given)
-        return convert(*args, **given)
-    try:
-        return function(*args, **kwargs)
-    except (LostDerivativeError, TypeError, ValueError):
-        if not any(map(_is_list_of_nodes, (*args, *kwargs.values()))):
-            raise
-        join = _join_each if function in _OF_SEVERAL else _join
-        joined = {name: join(arg) for name, arg in kwargs.items()}
-        return function(*map(join, args), **joined)
-
-
-def _join_numbers(numbers: Any, dtype: Any, count: int = -1, **_: Any) -> Any:
-    """Do what np.fromiter does; nodes that are yielded become an array."""
-    numbers = list(numbers) if count < 0 else list(islice(numbers, count))
-    if has_node(numbers):
-        return FUNCTIONS[np.array](numbers, dtype)
-    return np.fromiter(numbers, dtype, count)
+def _call_with_joined_lists(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function of NumPy with arrays instead of lists of nodes."""
+    join = _join_each if function in _OF_SEVERAL else _join
+    joined = {name: join(arg) for name, arg in kwargs.items()}
+    return function(*map(join, args), **joined)
 
 
 def _is_list_of_nodes(arg: Any) -> bool:
@@ -247,7 +232,7 @@ def run_with_replacements(
         if not _has_patched(*before):
             raise
     else:
-        if not _has_patched(*before):
+        if len(sys.modules) == before[0] or not _has_patched(*before):
             return result
     return run_with_replacements(f, again, again, *args)
 
@@ -339,7 +324,7 @@ def _find_call(error: BaseException) -> tuple[CodeType, int] | None:
 
 
 def _is_final(error: BaseException) -> bool:
-    """Tell whether the user's own code, or numbers, are to blame, not a library given nodes."""
+    """Tell whether an error comes from the user's own code or numbers: running again is no help."""
     if isinstance(error, DomainError):
         return True
     traceback = error.__traceback__

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.registry import (
+    AS_THEY_ARE,
     FUNCTIONS,
     METHOD_NAMES,
     Function,
@@ -51,7 +52,9 @@ def _index(self: Any, index: Any) -> Any:
             if is_single(index) and shape_of(part):
                 note(part, self, lambda array: get_item(array, index))
             return part
-    return getitem(self, index) if shape_of(self) else _index_number(self, index)
+    plain = self.value
+    is_array = plain.ndim if type(plain) is np.ndarray else shape_of(self)
+    return getitem(self, index) if is_array else _index_number(self, index)
 
 
 def _index_number(self: Any, index: Any) -> Any:
@@ -111,6 +114,8 @@ def _to_list(self: Any) -> Any:
 
 
 def _times(self: Any, other: Any) -> Any:
+    if type(other) in AS_THEY_ARE:
+        return matmul(self, other)
     return multiply_from_left(self, other) if is_sparse(other) else matmul(self, as_array(other))
 
 

@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.call_arguments import explain_arguments
 from simpleautodiff.arrays.elements import enumerate_elements
 from simpleautodiff.arrays.given_values import give_values, unless_double
 from simpleautodiff.arrays.lost_derivatives import PLAINLY, SCIPY
 from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
 from simpleautodiff.arrays.numpy.polynomials import make_poly1d
-from simpleautodiff.arrays.registry import Function, explain_arguments
+from simpleautodiff.arrays.registry import Function
 from simpleautodiff.arrays.scipy.scipy_quantiles import PLAIN_LAWS
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.scipy.sparse_constructors import patch_constructors
@@ -220,10 +221,15 @@ def _give_values(result: Any, name: str, original: Any, args: Any, kwargs: Any) 
     return give_values(result, original, args, kwargs, near=name in _VECTORS)
 
 
+_PLAIN = {float, int, str, type(None), np.ndarray, np.float64}  # most are
+
+
 def has_node(values: Iterable[Any]) -> bool:
     """Tell whether there is a node among values, or in a list, tuple or deque among them."""
     for value in values:
         kind = type(value)
+        if kind in _PLAIN:
+            continue
         if issubclass(kind, (Traced, Writable, SparseNode)):
             return True
         if issubclass(kind, (list, tuple, deque)) and has_node(value):

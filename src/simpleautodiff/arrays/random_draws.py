@@ -74,7 +74,7 @@ class MovedDraws:
 
 
 def _draws(what: Any) -> bool:
-    """Tell whether it is a function or a method, so that its result may be a new array."""
+    """Tell whether an attribute of a generator is called to draw: a function, but not a class."""
     return callable(what) and not isinstance(what, type)
 
 
@@ -84,7 +84,7 @@ def _make(draw: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _choose(original: Any, *args: Any, **kwargs: Any) -> Any:
-    """Draw places with the generator, and take the elements of a node from there.
+    """Draw indices with the generator, and take the elements of a node at these indices.
 
     What moves elements draws the same numbers for places as for the elements.
     """

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.registry import as_array, implements, to_dtype
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import ArgumentError, InputError, cite_line
@@ -77,17 +78,25 @@ def flatten_axes(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
 def sum_(
     a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """Sum elements."""
-    total = sum_over(fill_unselected(a, where, 0.0), axis, keepdims)
-    return total if initial is None else total + initial
+    """Sum elements; where some are left out, or one begins, NumPy adds up in another order."""
+    total = sum_over(a if where is True else fill_unselected(a, where, 0.0), axis, keepdims)
+    if initial is None and where is True:
+        return total
+    begin = {} if initial is None else {"initial": initial}
+    total = total if initial is None else total + initial
+    return give_values(total, np.sum, (a, axis), {"keepdims": keepdims, "where": where, **begin})
 
 
 @implements(np.mean)
 def mean_(a: Any, axis: Any = None, keepdims: bool = False, where: Any = True) -> Any:
-    """Average elements; those of 16 bits are summed in 32, as in NumPy."""
-    if dtype_of(a) == np.float16:
+    """Average elements; NumPy adds those of 16 bits in 32, and divides complex64 in 128."""
+    dtype, number = dtype_of(a), count(a, axis, where, keepdims)
+    if dtype == np.float16:
         return astype(mean_(astype(a, np.float32), axis, keepdims, where), np.float16)
-    return sum_(a, axis, keepdims, where=where) / count(a, axis, where, keepdims)
+    total = sum_(a, axis, keepdims, where=where)
+    if dtype == np.complex64:
+        return astype(astype(total, np.complex128) / number, np.complex64)
+    return total / number
 
 
 @implements(np.average)
@@ -135,7 +144,8 @@ def var(
         wide = astype(a, np.float32)
         return astype(var(wide, axis, ddof, keepdims, where, mean, correction), np.float16)
     deviation = a - (mean_(a, axis, True, where) if mean is None else mean)
-    total = sum_over(squared_size(fill_unselected(deviation, where, 0.0)), axis, keepdims)
+    squares = squared_size(fill_unselected(deviation, where, 0.0))
+    total = sum_(squares, axis, keepdims, where=where)
     free = count(a, axis, where, keepdims) - (ddof if correction is None else correction)
     return total / (max(free, 0) if where is True else np.maximum(free, 0))
 

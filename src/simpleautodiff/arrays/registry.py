@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import difflib
-import inspect
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.call_arguments import (
+    bind_arguments,
+    count_shared,
+    name_parameters,
+    takes_keywords,
+)
 from simpleautodiff.arrays.given_values import ROUNDED_OTHERWISE, give_values
 from simpleautodiff.arrays.lost_derivatives import SCIPY, scipy_error
 from simpleautodiff.core.level import Traced, Written, take_current, to_concrete, to_plain
@@ -70,9 +74,12 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         implementation = FUNCTIONS.get(function)
         if implementation is None:
             return _call_without_implementation(function, args, kwargs)
-        if _takes_positions(function, implementation, args) and (
-            not kwargs or _takes_keywords(implementation, kwargs)
-        ):
+        required, alike = count_shared(function, implementation)
+        count = len(args)
+        positional = count <= required or (
+            count <= alike and not any([arg is None for arg in args[required:]])
+        )
+        if positional and (not kwargs or takes_keywords(implementation, kwargs)):
             result = implementation(*map(take_current, args), **kwargs)
             if args and result is args[0]:
                 result = _as_new(result, function, args)
@@ -126,7 +133,7 @@ def _call_with_defaults(function: Any, implementation: Function, args: Any, kwar
     args, given = bind_arguments(function, args, kwargs)
     out, dtype = given.pop("out", None), given.get("dtype")
     args = [take_current(arg) for arg in args]
-    takes = _parameters(implementation)
+    takes = name_parameters(implementation)
     if dtype is not None and "dtype" not in takes:
         args = [to_dtype(args[0], given.pop("dtype")), *args[1:]]
     if None not in takes:
@@ -144,43 +151,6 @@ def _as_new(result: Any, function: Any, args: Any) -> Any:
     """Return a result as a new array, as NumPy does, unless its function returns its argument."""
     is_argument = bool(args) and result is args[0]
     return +result if is_argument and function not in RETURNING_ARGUMENT else result
-
-
-def _takes_positions(function: Any, implementation: Function, args: Any) -> bool:
-    """Tell whether an implementation takes these positional arguments as NumPy's function does."""
-    required = _count_required(function)
-    if len(args) <= required:
-        return True
-    return len(args) <= _count_alike(function, implementation) and not any(
-        [arg is None for arg in args[required:]]
-    )
-
-
-@cache
-def _count_alike(function: Any, implementation: Function) -> int:
-    """Return how many positional arguments two functions share, apart from special ones."""
-    signature = _signature(function)
-    if signature is None:
-        return 0
-    count = 0
-    for ours, numpys in zip(
-        inspect.signature(implementation).parameters.values(),
-        signature.parameters.values(),
-        strict=False,
-    ):
-        positional = numpys.kind <= ours.kind is ours.POSITIONAL_OR_KEYWORD
-        if not positional or ours.name != numpys.name or ours.name in ("dtype", "out"):
-            break
-        count += 1
-    return count
-
-
-def _takes_keywords(implementation: Function, kwargs: dict[str, Any]) -> bool:
-    """Tell whether an implementation takes these keywords just as NumPy's function does."""
-    takes = _parameters(implementation)
-    return all(
-        [k in takes and k != "dtype" and k != "out" and v is not None for k, v in kwargs.items()]
-    )
 
 
 def _check_known(function: Any, unknown: set[Any]) -> None:
@@ -201,75 +171,22 @@ def _plain(x: Any) -> Any:
     return to_plain(take_current(x))
 
 
-def explain_arguments(name: str, implementation: Function, args: Any, kwargs: Any) -> None:
-    """Raise a clear error if a function was given arguments that the implementation lacks."""
-    try:
-        inspect.signature(implementation).bind(*args, **kwargs)
-    except TypeError as error:
-        raise RuleError(f"{name} of a node: {error}{cite_line()}") from None
-
-
-@cache
-def _signature(function: Any) -> inspect.Signature | None:
-    try:
-        return inspect.signature(function)
-    except ValueError:  # some functions of older NumPy versions have no signature
-        return None
-
-
-@cache
-def _count_required(function: Any) -> int:
-    """Return how many arguments a function requires; 1 if its signature is not known."""
-    signature = _signature(function)
-    if signature is None:
-        return 1
-    parameters = signature.parameters.values()
-    return (
-        sum(
-            p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-            for p in parameters
-        )
-        or 1
-    )
-
-
-@cache
-def _parameters(implementation: Function) -> set[str | None]:
-    """Return the parameter names of an implementation; None among them means any."""
-    parameters = inspect.signature(implementation).parameters.values()
-    return {None if p.kind is p.VAR_KEYWORD else p.name for p in parameters}
-
-
-def bind_arguments(function: Any, args: list[Any], kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Return the positional arguments of a call, and the keywords that differ from the defaults."""
-    signature = _signature(function)
-    kinds = {p.kind for p in signature.parameters.values()} if signature else set()
-    if signature is None or inspect.Parameter.VAR_POSITIONAL in kinds:
-        return args, {name: arg for name, arg in kwargs.items() if arg is not None}
-    bound = signature.bind(*args, **kwargs).arguments
-    needed, given = [], {}
-    for parameter in signature.parameters.values():
-        if parameter.name not in bound:
-            continue
-        if parameter.kind is parameter.VAR_KEYWORD:
-            given.update(bound[parameter.name])
-        elif parameter.default is parameter.empty:
-            needed.append(bound[parameter.name])
-        elif bound[parameter.name] is not parameter.default:
-            given[parameter.name] = bound[parameter.name]
-    return needed, given
-
-
 def as_array(x: Any) -> Any:
     """Convert a list to an array; return a node or another number type unchanged."""
-    if type(x) in _AS_THEY_ARE:
+    if type(x) in AS_THEY_ARE:
         return x
     if is_foreign(x):
         return wrap_foreign(x)
     return np.asarray(x) if issubclass(type(x), (list, tuple)) else x
 
 
-_AS_THEY_ARE = {*NODES, np.ndarray, np.float64, float, int}
+def as_arrays(values: Iterable[Any]) -> list[Any]:
+    """Convert lists among values to arrays."""
+    values = list(values)
+    return values if AS_THEY_ARE.issuperset(map(type, values)) else [*map(as_array, values)]
+
+
+AS_THEY_ARE = {*NODES, np.ndarray, np.float64, float, int}
 
 
 def is_batch(x: Any) -> bool:

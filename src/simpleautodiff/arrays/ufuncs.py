@@ -167,17 +167,28 @@ def is_plain(ufunc: Any) -> bool:
     return ufunc is np.spacing or not {"d->?", "dd->?"}.isdisjoint(ufunc.types)
 
 
-_NESTED = (list, tuple)
+_NESTED = {list, tuple}
+_ROWS: dict[Any, Function] = {}  # what calls the row of a ufunc, where it has one
+
+
+def _find_row(ufunc: Any) -> Function | None:
+    """Return the function that calls the row of a ufunc, if it has one, and remember it."""
+    wrapping: Any = UFUNCS.get(ufunc)
+    if not hasattr(wrapping, "primitive"):
+        return None
+    if ufunc in _GIVEN:
+        return _ROWS.setdefault(
+            ufunc, lambda *inputs: give_values(wrapping(*inputs), ufunc, inputs, {})
+        )
+    return _ROWS.setdefault(ufunc, wrapping)
 
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Handle a ufunc, or one of its methods, that has a node among its arguments."""
-    if method == "__call__" and not kwargs:
-        wrapping = UFUNCS.get(ufunc)
-        lists = type(inputs[0]) in _NESTED or type(inputs[-1]) in _NESTED
-        if hasattr(wrapping, "primitive") and not (lists or len(inputs) > 2):
-            result = wrapping(*inputs)  # type: ignore[misc]  # nearly all calls
-            return give_values(result, ufunc, inputs, {}) if ufunc in _GIVEN else result
+    if method == "__call__" and not kwargs and len(inputs) < 3:  # nearly all calls
+        wrapping = _ROWS.get(ufunc) or _find_row(ufunc)
+        if wrapping is not None and _NESTED.isdisjoint(map(type, inputs)):
+            return wrapping(*inputs)
     library = "np" if getattr(np, ufunc.__name__, None) is ufunc else "scipy.special"
     name = f"{library}.{ufunc.__name__}"
     if "(vectorized)" in ufunc.__name__ and method == "__call__" and not kwargs:

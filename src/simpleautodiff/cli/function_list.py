@@ -11,7 +11,7 @@ from simpleautodiff.core.primitive import REALS, Primitive
 from simpleautodiff.display.notation.explain import letters_of
 from simpleautodiff.display.notation.rich_text import show_minus
 from simpleautodiff.errors import FormulaError
-from simpleautodiff.program.formula import ALIASES, CONSTANTS, FORMULA_FUNCTIONS
+from simpleautodiff.program.formula_names import ALIASES, CONSTANTS, FORMULA_FUNCTIONS
 from simpleautodiff.rules.row import TABLE
 
 LETTERS = ("x", "y", "z", "w")  # of a function whose rule has none of its own

@@ -18,19 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.cli.json_answers import to_plain
+from simpleautodiff.cli.json_answers import to_lists
 from simpleautodiff.cli.write_output import note, terminal_width
 from simpleautodiff.errors import AutodiffError, FormulaError
-from simpleautodiff.program.formula import (
-    CONSTANTS,
-    FUNCTION_NAMES,
-    MAX_CHARACTERS,
-    is_name,
-    parse,
-    read_float,
-    signature_of,
-)
+from simpleautodiff.program.formula import MAX_CHARACTERS, parse, read_float, signature_of
 from simpleautodiff.program.formula_hints import suggest_parts
+from simpleautodiff.program.formula_names import CONSTANTS, FUNCTION_NAMES, is_name
 
 _PARTS = re.compile(r"(?:^|;)\s*([^\W\d]\w*)\s*=(?!=)", re.MULTILINE)
 _A_VALUE = re.compile(r"[^\W\d]\w*=(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?|\[.*)")
@@ -64,7 +57,7 @@ class Problem:
     @property
     def point(self) -> dict[str, Any]:
         """The point, for JSON."""
-        return dict(zip(self.names, map(to_plain, self.values), strict=True))
+        return dict(zip(self.names, map(to_lists, self.values), strict=True))
 
     def index(self, name: str) -> int:
         """Return the index of an input."""

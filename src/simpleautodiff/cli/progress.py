@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
+from simpleautodiff.cli.loop_share import find_loop_share
 from simpleautodiff.core.node import Node
+from simpleautodiff.errors import is_user_frame
 from simpleautodiff.program.watched_work import watch_work
 from simpleautodiff.values.pytree import flatten
 
@@ -63,6 +65,8 @@ class Progress:
         self._tape: Sized = ()  # of a recording: its inputs and operations
         self._inputs = 0
         self._recorded = 0  # operations of a recording that has run
+        self._watched: FrameType | None = None  # from which the function is called now
+        self._thread_watched = threading.get_ident()
         self._start = time.perf_counter()
         self._stop = threading.Event()
         terminal = sys.stderr is not None and sys.stderr.isatty()
@@ -72,13 +76,14 @@ class Progress:
     def line(self, seconds: float, room: int = 200) -> str:
         """Write the bar, shorter where there is little room.
 
-        Of a recording, whose length nobody knows, the operations so far are written.
+        How long a recording will be nobody knows: it has the share of the loop that is running, or
+        the operations so far, where no length can be read.
         """
         text = self._write(seconds, WIDTH)
         return self._write(seconds, max(WIDTH + room - len(text), 0)) if len(text) > room else text
 
     def _write(self, seconds: float, width: int) -> str:
-        whole, part = self.whole, self.part
+        whole, part = self.whole, self._find_loop() or self.part
         operations = self._recorded or max(len(self._tape) - self._inputs, 0)
         count = f"  {operations:,} operations" if operations else ""
         if part is None:
@@ -86,6 +91,16 @@ class Progress:
         place = f" {whole.done + 1}/{whole.total}" if whole.total > 1 else ""
         share = part.draw(width) if part.total else f"{part.what}{count}"
         return f"{whole.what}{place}: {share}  {seconds:.0f} s"
+
+    def _find_loop(self) -> Share | None:
+        """Return the share of the loop that the function being recorded is running."""
+        frames, frame = [], sys._current_frames().get(self._thread_watched)
+        while frame is not None and frame is not self._watched:
+            frames += [frame] if is_user_frame(frame) else []
+            frame = frame.f_back
+        loop = find_loop_share(reversed(frames)) if frame is not None else None
+        what = self.part.what if self.part else self.whole.what
+        return loop and Share(f"{what}, passes of line {loop.line}", loop.total, loop.done)
 
     def step(self) -> None:
         """Count one more item as done."""
@@ -145,10 +160,11 @@ class Progress:
             self._inputs, self._recorded = len(self._tape), 0
             outer = self.part
             self.part = Share(what) if what else outer
+            self._watched, self._thread_watched = sys._getframe(), threading.get_ident()
             try:
                 result = f(*args)
             finally:
-                self.part = outer
+                self.part, self._watched = outer, None
             self._recorded = len(self._tape) - self._inputs
             return result
 

@@ -182,7 +182,7 @@ def make_jitted(f: F | None, precise: bool, tier: str | None, threads: int, max_
         raise ArgumentError(f"tier is one of {', '.join(TIERS)}, or None; got {tier!r}")
     for name, number in (("threads", threads), ("max_paths", max_paths)):
         if not isinstance(number, int) or number < 1:
-            raise ArgumentError(f"{name} is a whole number, at least 1; got {number!r}")
+            raise ArgumentError(f"{name} is an integer, at least 1; got {number!r}")
     options = Options(precise, tier, threads, max_paths)
     if f is None:
         return lambda f: _make(f, options)

@@ -84,7 +84,7 @@ class Jet(Traced):
         self.higher = higher
         self.level = level
         self.rule = rule
-        self.slopes: list[tuple[Any, Any]] | None = None
+        self.slopes: list[tuple[Any, Any, dict[int, Any]]] | None = None
 
     def nth(self, n: int) -> Any:
         """Return the n-th derivative, extending the jet as far as needed."""
@@ -104,32 +104,37 @@ class Jet(Traced):
         if self.slopes is None:
             self.slopes = self._slopes()
         total: Any = ZERO
-        for slope, u in self.slopes:
+        for slope, u, pushed in self.slopes:
             for j in range(m + 1):
-                term = self._term(slope, u.nth(m + 1 - j), j)
+                term = self._term(slope, u, m + 1 - j, j, pushed)
                 if term is not ZERO:
                     total = plus(total, term if comb(m, j) == 1 else comb(m, j) * term)
         return total if total is ZERO else fit(total, self.value)
 
-    def _term(self, slope: Any, derivative: Any, j: int) -> Any:
-        """Return (∂v/∂u)⁽ʲ⁾ applied to one derivative of u; a constant slope has no derivatives."""
+    def _term(self, slope: Any, u: Any, k: int, j: int, pushed: dict[int, Any]) -> Any:
+        """Return (∂v/∂u)⁽ʲ⁾ u⁽ᵏ⁾; a constant slope has no derivatives.
+
+        A map may itself depend on jets: then so does what it gives for u⁽ᵏ⁾, which `pushed` keeps.
+        """
+        derivative = u.nth(k)
         if derivative is ZERO or slope is ZERO:
             return ZERO
         if isinstance(slope, Linear):
-            slope = filled(slope.push(filled(derivative)))  # a map may itself depend on jets
-            derivative = None
-        if _is_jet(slope, self.level):
-            slope = slope.nth(j)
-        elif j:
-            return ZERO
-        return slope if derivative is None else push(slope, derivative)
+            if k not in pushed:
+                pushed[k] = filled(slope.push(filled(derivative)))
+            return self._differentiate(pushed[k], j)
+        return push(self._differentiate(slope, j), derivative)
 
-    def _slopes(self) -> list[tuple[Any, Any]]:
-        """Return (∂v/∂u, u) for each argument u that is a jet."""
+    def _differentiate(self, x: Any, j: int) -> Any:
+        """Return the j-th derivative of a jet, or of a constant."""
+        return x.nth(j) if _is_jet(x, self.level) else ZERO if j else x
+
+    def _slopes(self) -> list[tuple[Any, Any, dict[int, Any]]]:
+        """Return (∂v/∂u, u, {}) for each argument u that is a jet."""
         assert self.rule is not None
         primitive, args = self.rule
         return [
-            (primitive.partial(i, self, args), arg)
+            (primitive.partial(i, self, args), arg, {})
             for i, arg in enumerate(args)
             if _is_jet(arg, self.level)
         ]

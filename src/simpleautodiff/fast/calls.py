@@ -45,6 +45,8 @@ def wrap(primitive: Primitive) -> Callable[..., Any]:
             return _wrap_unary(primitive)
         case 2 if not primitive.settings:
             return _wrap_binary(primitive)
+        case 3 if primitive.settings == (2,) and _restate(primitive) is None:
+            return _wrap_binary_with_index(primitive)
         case _ if is_root_row(primitive):
             return lambda *args: apply(primitive, *args)
         case arity if primitive.settings == tuple(range(1, arity)):
@@ -115,7 +117,7 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
         else:
             return apply(primitive, x)
         level: Any = x.level
-        if type(level) is not FastTape or root:
+        if type(level) is not FastTape or (root and not level.roots):
             return level.record(primitive, (level.argument(x),), value)
         node = TapeNode()
         node.value = value
@@ -276,18 +278,51 @@ def _may_be_root(base: Any, exponent: Any) -> bool:
 def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
     infix = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
     sign = infix.get(primitive.compute)
-    source = TEXT_OF_TWO_ARGUMENTS.format(
-        restated=RESTATED.get(primitive.name, "pass"),
-        value=f"x {sign} y" if sign else "compute(x, y)",
-        plain=f"a {sign} b" if sign else "compute(a, b)",
-        by_level="True" if is_root_row(primitive) else "not is_fast",  # which notes roots
-    )
 
-    def explain(a: Any, b: Any) -> Any:
-        if b is NOT_GIVEN:
-            return apply(primitive, *[x for x in (a,) if x is not NOT_GIVEN])
+    def explain(a: Any, b: Any, *rest: Any) -> Any:
+        if b is NOT_GIVEN or rest:
+            return apply(primitive, *[x for x in (a, b) if x is not NOT_GIVEN], *rest)
         return _apply_unwrapped(wrapping, primitive, (a, b))
 
+    wrapping = _make_binary(
+        primitive,
+        explain,
+        restated=RESTATED.get(primitive.name, "pass"),
+        value=_POOLED.format(f"x {sign} y" if sign else "compute(x, y)", "x, y"),
+        plain=_POOLED.format(f"a {sign} b" if sign else "compute(a, b)", "a, b"),
+        **dict.fromkeys(("given", "names", "also", "is_not_fixed"), ""),
+        check="pass",
+    )
+    return wrapping
+
+
+_POOLED = "{} if not POOL.open else compute_pooled(compute, {})"
+
+
+def _wrap_binary_with_index(primitive: Primitive) -> Callable[..., Any]:
+    """Make a wrapping function with a fast path for two arguments and an index that is fixed."""
+    return _make_binary(
+        primitive,
+        _wrap_several(primitive),
+        restated="pass",
+        value="compute(x, y, index)",
+        plain="compute(a, b, index)",
+        given="index=NOT_GIVEN, ",
+        names="index, ",
+        also=", index",
+        is_not_fixed=f" or not {IS_FIXED.format('index')}",
+        check="if type(x) not in VALUE_TYPES or type(y) not in VALUE_TYPES: "
+        "return explain(a, b, index)",
+    )
+
+
+def _make_binary(
+    primitive: Primitive, explain: Callable[..., Any], **parts: str
+) -> Callable[..., Any]:
+    """Make a wrapping function from the text of those with two arguments."""
+    # The level notes the first root.
+    by_level = "not is_fast" + " or not level.roots" * is_root_row(primitive)
+    source = TEXT_OF_TWO_ARGUMENTS.format(by_level=by_level, **parts)
     known = {
         "compute": _faster(primitive),
         "explain": explain,
@@ -296,8 +331,7 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "reads_a": 0 in values_read(primitive, (1,)),  # what no rule reads need not be retained
         "reads_b": 1 in values_read(primitive, (0,)),
     }
-    wrapping = make_wrapping(primitive.name, source, {**_KNOWN, **known, "primitive": primitive})
-    return wrapping
+    return make_wrapping(primitive.name, source, {**_KNOWN, **known, "primitive": primitive})
 
 
 _KNOWN: dict[str, Any] = {
@@ -307,6 +341,7 @@ _KNOWN: dict[str, Any] = {
     "NOT_GIVEN": NOT_GIVEN,
     "Node": Node,
     "TapeNode": TapeNode,
+    "VALUE_TYPES": VALUE_TYPES,
     "POOL": POOL,
     "REFUSED": REFUSED,
     "apply": apply,

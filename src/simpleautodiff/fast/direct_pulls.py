@@ -16,9 +16,10 @@ from simpleautodiff.core.level import REFUSED
 from simpleautodiff.core.linear import ZERO, pull
 from simpleautodiff.core.node import Constant, Node, TapeNode
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.fast.faster_values import is_basic, spread_sum
+from simpleautodiff.fast.faster_values import FASTER, is_basic, spread_sum
 
 NUMPY_TYPES = {np.ndarray, np.float64}
+_DOUBLE = np.dtype(float)
 REAL_TYPES = {*NUMPY_TYPES, float, int}
 
 
@@ -41,6 +42,7 @@ class AdjointSums(Protocol):
         """Tell whether they need not be, if that is known without a look at every slope."""
 
 
+roll_back = FASTER["roll"](np.roll)
 Pull = Callable[[AdjointSums, Node, Any], bool]
 
 
@@ -115,21 +117,37 @@ def pull_neg(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
 
 
 def pull_power(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
-    """Carry an adjoint back through x²."""
-    x, exponent = node.args
-    if (type(exponent) is not int and type(exponent) is not float) or exponent != 2:
+    """Carry an adjoint back through x to the power of a number, which is not 0."""
+    (base, exponent), power = node.args, node.value
+    if (type(exponent) is not int and type(exponent) is not float) or not exponent:
         return False
-    sweep.add(x, adjoint * (2 * x.value))
+    x = base.value
+    if exponent == 2:
+        slope = 2 * x
+    elif type(x) is np.ndarray and type(power) is np.ndarray and x.dtype is power.dtype:
+        try:
+            slope = exponent * x ** (exponent - 1)
+        except REFUSED:  # which the row explains, or turns into NumPy's inf or nan
+            return False
+    else:
+        return False
+    sweep.add(base, adjoint * slope)
     return True
 
 
 def pull_getitem(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Add the adjoints of elements to those of the array that they were taken from."""
     arg, index = node.args
-    total = sweep.own(arg, adjoint) if type(index) is not Constant else None
+    kind, place = type(index), arg.index
+    if kind is int and place in sweep.owned and type(adjoint) is np.float64:
+        total = sweep.bar[place]
+        if type(total) is np.ndarray and total.dtype is _DOUBLE:
+            total[index] += adjoint
+            return True
+    total = sweep.own(arg, adjoint) if kind is not Constant else None
     if total is None:
         return False
-    if not is_basic(index):
+    if kind is not int and not is_basic(index):
         np.add.at(total, index, adjoint)
         return True
     part = total[index]
@@ -210,6 +228,15 @@ def pull_transpose(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     return True
 
 
+def pull_roll(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
+    """Roll an adjoint back."""
+    arg, shift, axis = node.args
+    if type(adjoint) is not np.ndarray:
+        return False
+    sweep.add(arg, roll_back(adjoint, tuple([-n for n in shift]), axis))
+    return True
+
+
 def pull_sum(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Copy the adjoint of a sum to all elements that were added."""
     arg, axis, keepdims = node.args
@@ -230,7 +257,9 @@ def pull_largest(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     if not keepdims and axis is not None:
         v = np.expand_dims(v, axis)
     chosen = x == v
-    if np.count_nonzero(chosen) != v.size or np.isnan(np.add.reduce(v, None)):
+    if np.count_nonzero(chosen) != v.size:
+        return False
+    if type(v) is np.ndarray and np.isnan(np.add.reduce(v, None)):
         return False
     sweep.add(arg, np.where(chosen, spread, 0))
     return True
@@ -240,7 +269,7 @@ def pull_matmul(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     """Carry an adjoint back through a product of vectors and matrices."""
     a, b = node.args
     x, y = (a.value if type(a) is TapeNode else a), (b.value if type(b) is TapeNode else b)
-    if type(adjoint) not in NUMPY_TYPES or type(x) is not np.ndarray or type(y) is not np.ndarray:
+    if type(adjoint) not in REAL_TYPES or type(x) is not np.ndarray or type(y) is not np.ndarray:
         return False
     ranks = x.ndim, y.ndim
     if ranks not in _MATRIX_PULLS:
@@ -280,6 +309,22 @@ def pull_minimum(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     return _pull_extreme(sweep, node.args, adjoint, np.less)
 
 
+def pull_clip(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
+    """Give the adjoints of numbers between two bounds to them, if none is at a bound or a nan."""
+    arg, low, high = node.args
+    x = arg.value if type(arg) is TapeNode else arg
+    if type(adjoint) is not np.ndarray or type(x) is not np.ndarray or x.dtype.kind != "f":
+        return False
+    if type(low) not in _BOUNDS or type(high) not in _BOUNDS or not low < high:
+        return False
+    inside = (x > low) & (x < high)
+    beyond = (x < low) | (x > high)
+    return bool((inside | beyond).all()) and _give(sweep, adjoint, ((arg, inside),))
+
+
+_BOUNDS = {float, int, np.float64}
+
+
 def _pull_extreme(sweep: AdjointSums, args: tuple[Any, ...], adjoint: Any, beats: Any) -> bool:
     x, y = [arg.value if type(arg) is TapeNode else arg for arg in args]
     if type(adjoint) is not np.ndarray or type(x) not in REAL_TYPES or type(y) not in REAL_TYPES:
@@ -304,6 +349,7 @@ def _give(sweep: AdjointSums, adjoint: Any, shares: tuple[tuple[Any, Any], ...])
 
 _BY_NAME: dict[str, Pull] = {
     "add": pull_add,
+    "clip": pull_clip,
     "concatenate": pull_concatenate,
     "div": pull_div,
     "getitem": pull_getitem,
@@ -316,6 +362,7 @@ _BY_NAME: dict[str, Pull] = {
     "neg": pull_neg,
     "power": pull_power,
     "reshape": pull_reshape,
+    "roll": pull_roll,
     "set_item": pull_set_item,
     "stack": pull_stack,
     "sub": pull_sub,

@@ -21,7 +21,7 @@ from simpleautodiff.fast.small_sweep import find_slope
 from simpleautodiff.fast.thresholds import THRESHOLDS
 
 FLOATS = {float, np.float64}
-_REALS = {int, *FLOATS}
+_PYTHON, _REALS = {int, float}, {int, *FLOATS}
 _EXACT_UP_TO = 2**53  # integers up to here are exact as floats
 
 
@@ -62,24 +62,31 @@ def reverse_sweep(
                     if type(b) is result:
                         i = b.index
                         old = bar[i]
-                        term = adjoint if primitive is added else -adjoint
-                        bar[i] = term if old is None else old + term
+                        if primitive is added:
+                            bar[i] = adjoint if old is None else old + adjoint
+                        else:
+                            bar[i] = -adjoint if old is None else old - adjoint
                     continue
                 of = type(node.value)
                 is_real = of is float or of is float64 or of in scalars
                 if is_real and primitive is multiplied:
                     a, b = node.args
                     if type(a) is result:
+                        x = a.value
+                        if type(b) is result:
+                            i = b.index
+                            old = bar[i]
+                            bar[i] = adjoint * x if old is None else old + adjoint * x
+                            b = b.value
+                        elif type(b) is constant:
+                            b = b.value
                         i = a.index
                         old = bar[i]
-                        y = b.value if type(b) is result or type(b) is constant else b
-                        term = adjoint * y
-                        bar[i] = term if old is None else old + term
-                    if type(b) is result:
+                        bar[i] = adjoint * b if old is None else old + adjoint * b
+                    elif type(b) is result:
                         i = b.index
                         old = bar[i]
-                        x = a.value if type(a) is result or type(a) is constant else a
-                        term = adjoint * x
+                        term = adjoint * (a.value if type(a) is constant else a)
                         bar[i] = term if old is None else old + term
                     continue
                 if primitive is None:
@@ -94,22 +101,24 @@ def reverse_sweep(
                 elif issubclass(kind, PartialAdjoint) and not partly:
                     bar[node.index] = adjoint.filled()
                 continue
-            if kind is ndarray and adjoint.size > THRESHOLDS.medium:
+            size = adjoint.size if kind is ndarray else 0
+            if size > THRESHOLDS.medium:
                 arrays.pull_large(node, adjoint, 1.0)
             elif kind is Scaled:
                 arrays.pull_large(node, adjoint.array, adjoint.factor)
-            elif kind is not ndarray and kind is not float64 and issubclass(kind, PartialAdjoint):
+            elif kind is not ndarray and issubclass(kind, PartialAdjoint):
                 arrays.pull_partial(node, adjoint)
             else:
                 direct = PULLS.get(primitive)
                 if direct is None or not direct(arrays, node, adjoint):
                     arrays.pull_by_rules(node, adjoint)
-                if kind is not ndarray or adjoint.size <= THRESHOLDS.small:
+                if size <= THRESHOLDS.small:
                     continue
-            if once and not tape.repeatable:
+            if once:
                 bar[node.index] = None
-                del tape[node.index :]
-                node.args = ()
+                if not tape.repeatable:
+                    del tape[node.index :]
+                    node.args = ()
     finally:
         guessed = arrays is not None and arrays.end()
     return guessed
@@ -117,20 +126,26 @@ def reverse_sweep(
 
 def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
     """Carry back the adjoint of a single number by the rules of its row; x / y in one step."""
-    args = node.args
-    if len(args) == 1:
-        (arg,) = args
-        rule: Any = node.primitive.partials[0]  # type: ignore[union-attr]
+    args, row = node.args, node.primitive
+    assert row is not None  # it has arguments
+    divides = row is TABLE["div"]
+    if len(args) == 1 or (len(args) == 2 and type(args[1]) in _PYTHON and not divides):
+        arg, rule = args[0], row.partials[0]  # one node, and perhaps a number, as an exponent
         try:
-            slope = rule if type(rule) is int else rule(node.value, arg.value)
+            if type(rule) is int:
+                slope = rule
+            elif len(args) == 1:
+                slope = rule(node.value, arg.value)
+            else:
+                slope = rule(node.value, arg.value, args[1])
         except REFUSED:
-            slope = node.primitive.partial(0, node.value, (arg.value,))  # type: ignore[union-attr]
+            slope = row.partial(0, node.value, (arg.value, *args[1:]))
         term = adjoint * slope if type(slope) in _REALS else pull(slope, adjoint)
         if term is not ZERO:
             old = bar[arg.index]
             bar[arg.index] = term if old is None else plus(old, term)
         return
-    if node.primitive is TABLE["div"]:
+    if divides:
         a, b = args
         y = b.value if type(b) is TapeNode else b
         if (type(y) in FLOATS or (type(y) is int and abs(y) < _EXACT_UP_TO)) and y:
@@ -145,7 +160,7 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
     values = [x.value if type(x) is TapeNode or type(x) is Constant else x for x in args]
     for k, arg in enumerate(args):
         if type(arg) is TapeNode:
-            slope = find_slope(node.primitive, k, node.value, values)
+            slope = find_slope(row, k, node.value, values)
             term = adjoint * slope if type(slope) in _REALS else pull(slope, adjoint)
             if term is not ZERO:
                 old = bar[arg.index]

@@ -68,7 +68,9 @@ def _sigmoid(compute: Compute) -> Compute:
     def sigmoid(x: Any) -> Any:
         """Compute it in place, with one exponential."""
         largest = _EXP_IS_FINITE_TO.get(x.dtype.char)
-        if largest is None or not x.ndim or np.minimum.reduce(x, None, initial=0) < -largest:
+        if largest is None or not x.ndim:
+            return compute(x)
+        if not np.minimum.reduce(x, None, initial=0) >= -largest:  # which nan is not, either
             return compute(x)
         e = np.negative(x)
         np.exp(e, out=e)
@@ -179,6 +181,10 @@ def _broadcast(x: Any, new: tuple[int, ...]) -> Any:
     Used only for adjoints: for a value, the user's code could see that it is no view.
     """
     if isinstance(x, (np.generic, float)):
+        if math.prod(new) <= THRESHOLDS.small:
+            filled: Any = np.empty(new, x.dtype if isinstance(x, np.generic) else float)
+            filled.fill(x)
+            return filled
         one = np.asarray(x)
         spread: Any = np.ndarray(new, one.dtype, one, 0, (0,) * len(new))
         spread.flags.writeable = False  # all elements share memory

@@ -17,7 +17,8 @@ from simpleautodiff.fast.finite_slopes import has_singular_slopes
 from simpleautodiff.fast.freed_memory import keep_freed_memory
 from simpleautodiff.fast.thresholds import THRESHOLDS
 
-_ARRAY = np.ndarray
+_add = np.add
+_ARRAY, _DOUBLE = np.ndarray, np.dtype(float)
 _PYTHON = {int, float}
 _SINGLE = {*_PYTHON, np.float64}
 
@@ -69,7 +70,7 @@ class SmallSweep:
         keep_freed_memory()
 
     def end(self) -> bool:
-        """End the sweep; tell whether it was based on a guess."""
+        """End the sweep; tell whether it has guessed that no slope is infinite."""
         if self.guess is not None:
             np.seterr(**self.guess)
         return self.guess is not None
@@ -153,12 +154,13 @@ class SmallSweep:
                 term = fit_quickly(term, like)
         elif kind not in _SINGLE or wanted not in _SINGLE:
             term = fit_quickly(term, like)
+            kind = type(term)
         old = bar[i]
         if old is None:
             bar[i] = term
-        elif type(term) is _ARRAY and type(old) is _ARRAY:
+        elif kind is _ARRAY and type(old) is _ARRAY:
             if i in self.owned and old.dtype is term.dtype:
-                np.add(old, term, old)
+                _add(old, term, old)
             else:
                 bar[i] = old + term
                 self.owned.add(i)
@@ -174,10 +176,11 @@ class SmallSweep:
         total, kind = bar[i], type(adjoint)
         if type(like) is not _ARRAY or like.size > THRESHOLDS.small:
             return None
-        if kind is not float and kind not in NUMPY_TYPES:
-            return None
         dtype = like.dtype
-        if kind is not float and adjoint.dtype is not dtype:
+        if kind is np.float64:
+            if dtype is not _DOUBLE:
+                return None
+        elif kind is not float and (kind is not _ARRAY or adjoint.dtype is not dtype):
             return None
         if total is not None and (type(total) is not _ARRAY or total.dtype is not dtype):
             return None

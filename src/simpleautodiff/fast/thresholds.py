@@ -11,6 +11,7 @@ class Thresholds:
 
     small: int = 4096  # elements: up to here a copy costs less than locking an array
     medium: int = 2**14  # elements: up to here a pass costs less than avoiding it
+    repeated: int = 2**24  # bytes of large arrays: up to here a sweep frees none, to be repeated
     pooled: int = 2**19  # bytes from which memory is pooled: malloc keeps smaller blocks
     pool: int = 2**28  # bytes: free memory that stays for the next derivative, at most
     block: int = 2**15  # elements of a block, which fits into the caches

@@ -10,11 +10,11 @@ import linecache
 from collections.abc import Callable
 from typing import Any
 
-# Two arguments are the bulk of all operations.
+# Two arguments are the bulk of all operations; after them there may be an index.
 TEXT_OF_TWO_ARGUMENTS = """
-def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, *rest):
-    if rest:
-        return apply(primitive, a, b, *rest)
+def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, {given}*rest):
+    if rest{is_not_fixed}:
+        return explain(a, b, {names}*rest)
     of_a, of_b = type(a), type(b)
     if of_a is TapeNode or of_a is Node:
         level, x = a.level, a.value
@@ -25,39 +25,42 @@ def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, *rest):
         elif of_b is float or of_b is int or of_b is float64:
             y = b
         elif of_b is ndarray and b.dtype.kind == "f" and b.ndim:
-            y = b = level.retain(b) if reads_b and is_fast else b
+            y = b = level.retain(b) if reads_b or not is_fast else b
         elif is_opaque(b) and is_constant(b, level):
             y, b = b, level.argument(b)
         else:
-            return explain(a, b)
-    elif of_b is TapeNode:
+            return explain(a, b{also})
+    elif of_b is TapeNode or of_b is Node:
         level, x, y = b.level, a, b.value
         is_fast = type(level) is FastTape
         if of_a is float or of_a is int or of_a is float64:
             pass
         elif of_a is ndarray and a.dtype.kind == "f" and a.ndim:
-            x = a = level.retain(a) if reads_a and is_fast else a
+            x = a = level.retain(a) if reads_a or not is_fast else a
         elif is_opaque(a) and is_constant(a, level):
             a = level.argument(a)
         else:
-            return explain(a, b)
+            return explain(a, b{also})
     elif of_a is ndarray and (of_b is ndarray or of_b is float or of_b is int):
         try:
-            return {plain} if not POOL.open else compute_pooled(compute, a, b)
+            return {plain}
         except REFUSED:
-            return apply(primitive, a, b)
+            return apply(primitive, a, b{also})
     else:
-        return explain(a, b)
+        return explain(a, b{also})
+    {check}
     try:
-        value = {value} if not POOL.open else compute_pooled(compute, x, y)
+        value = {value}
     except REFUSED:
-        return apply(primitive, take_out(a), take_out(b))
+        return apply(primitive, take_out(a), take_out(b){also})
     if {by_level}:
-        return level.record(primitive, (level.argument(a), level.argument(b)), value)
+        if of_a is TapeNode or of_b is TapeNode:  # of a tape, which may hold a fork of it
+            a, b = level.argument(a), level.argument(b)
+        return level.record(primitive, (a, b{also}), value)
     node = TapeNode()
     node.value = value
     node.primitive = primitive
-    node.args = (a, b)
+    node.args = (a, b{also})
     node.level = level
     node.index = len(level)
     level.append(node)

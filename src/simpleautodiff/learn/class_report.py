@@ -140,7 +140,7 @@ def grade_class(
 
 @contextmanager
 def _apart(path: str, folder: str) -> Iterator[str]:
-    """Copy a file from a shared folder to a folder of its own."""
+    """Yield a file that is alone in its folder: a copy, if it shares the folder of the class."""
     if not os.path.samefile(os.path.dirname(path), folder):
         yield path
         return

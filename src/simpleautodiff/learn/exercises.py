@@ -218,8 +218,9 @@ class Exercise:
     def quiz(
         self, ask: Callable[[str], str] = input, tell: Callable[[str], Any] = print
     ) -> list[Mark]:
-        """Ask for the blanks one after the other; an empty answer ends it."""
+        """Show the sheet, and ask for the blanks one after the other; an empty answer ends it."""
         marks = []
+        tell(f"{self}\n")
         tell("Type numbers such as 5.5, 11/2 or cos(5); an empty line ends the quiz.")
         for cell in self.blanks:
             answer = self._ask(cell, ask, tell)

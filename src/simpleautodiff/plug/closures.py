@@ -80,7 +80,7 @@ def _split(part: Any, held: list[Any], inside: set[int], plain: set[int]) -> Mak
         return next
     if id(part) in inside or id(part) in plain:
         return lambda given: part
-    before, parts, assemble = len(held), *_parts(part)
+    before, parts, assemble = len(held), *_take_apart(part)
     makes = [_split(inner, held, inside | {id(part)}, plain) for inner in parts]
     if len(held) == before:
         plain.add(id(part))
@@ -88,7 +88,7 @@ def _split(part: Any, held: list[Any], inside: set[int], plain: set[int]) -> Mak
     return lambda given: assemble([make(given) for make in makes])
 
 
-def _parts(part: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+def _take_apart(part: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     """Return what a function or a structure consists of, and what assembles it again."""
     if isinstance(part, functools.partial):
         return [part.func, part.args, part.keywords], lambda new: functools.partial(

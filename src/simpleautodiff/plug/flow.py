@@ -75,12 +75,12 @@ class InitialValueProblem:
     @property
     def flow(self) -> Primitive:
         """The primitive from z to the solution; not stored, to avoid a reference cycle."""
-        return _flow_primitive(self)
+        return _make_flow(self)
 
     @property
     def pull(self) -> Primitive:
         """The primitive from z and the adjoint of the solution to the adjoint of z."""
-        return _adjoint_primitive(self)
+        return _make_adjoint(self)
 
     def solve(self, z: Any, events: Any = None) -> Any:
         """Return SciPy's result; the last one without events is retained, for the adjoint."""
@@ -131,21 +131,21 @@ class InitialValueProblem:
     def slopes(self, z: Any) -> Any:
         """Return ∂y/∂z at all times, recorded: an array of shape (len(z), len(y), len(t))."""
         if self._slopes is None or self._slopes[0] is not z:
-            count, sizes = shape_of(z)[0], _sizes(z)
-            both = apply(self._variational(sizes).flow, z)
+            count, sizes = shape_of(z)[0], _find_scales(z)
+            both = apply(self._make_variational_problem(sizes).flow, z)
             rows = shape_of(both)[0] // (1 + count)
             slopes = reshape(both[rows:], (count, rows, len(self.times)))
             self._slopes = z, slopes / sizes[:, None, None]
         return self._slopes[1]
 
-    def _variational(self, sizes: Any) -> InitialValueProblem:
+    def _make_variational_problem(self, sizes: Any) -> InitialValueProblem:
         count, units = len(sizes), np.diag(sizes)
         right, start = self.fun, self.initial  # not `self`, which holds what is made here
 
         def fun(t: Any, y: Any, z: Any) -> Any:
             rows = shape_of(y)[0] // (1 + count)
             state, slopes = y[:rows], reshape(y[rows:], (count, rows))
-            value, change = _all_directions(lambda y, z: right(t, y, z), state, z, slopes, units)
+            value, change = _push_all(lambda y, z: right(t, y, z), state, z, slopes, units)
             return concatenate([value, reshape(change, (-1,))])
 
         def initial(z: Any) -> Any:
@@ -159,17 +159,17 @@ class InitialValueProblem:
         right, start = self.fun, self.initial
 
         def fun(t: Any, y: Any, z: Any) -> Any:
-            (y, dy), (z, dz) = _halves(y), _halves(z)
+            (y, dy), (z, dz) = _split_in_half(y), _split_in_half(z)
             return concatenate(jvp(lambda y, z: right(t, y, z), (y, z), (dy, dz)))
 
         def initial(z: Any) -> Any:
-            z, dz = _halves(z)
+            z, dz = _split_in_half(z)
             return concatenate(jvp(start, (z,), (dz,)))
 
         return replace(self, fun=fun, initial=initial)
 
 
-def _sizes(z: Any) -> Any:
+def _find_scales(z: Any) -> Any:
     """Return the scale of each element of z, in units of which changes are measured.
 
     Tolerances are absolute, too: a derivative in a rate of 1e7 would be far below them.
@@ -179,17 +179,17 @@ def _sizes(z: Any) -> Any:
 
 def _scale(z: Any, direction: Any) -> tuple[Any, Any]:
     """Scale a direction to the size of the numbers it changes; return it and the divisor."""
-    size = np.max(np.abs(to_plain(direction)) / _sizes(z), initial=0.0)
+    size = np.max(np.abs(to_plain(direction)) / _find_scales(z), initial=0.0)
     size = np.where(size == 0, 1.0, size)
     return direction / size, size
 
 
-def _halves(x: Any) -> tuple[Any, Any]:
+def _split_in_half(x: Any) -> tuple[Any, Any]:
     half = shape_of(x)[0] // 2
     return x[:half], x[half:]
 
 
-def _all_directions(f: Any, y: Any, z: Any, slopes: Any, units: Any) -> tuple[Any, Any]:
+def _push_all(f: Any, y: Any, z: Any, slopes: Any, units: Any) -> tuple[Any, Any]:
     """Return f(y, z) and its change along each row of `slopes` and `units`, by the cheaper mode."""
     if len(units) <= shape_of(y)[0]:
         value, push = linearize(f, y, z)
@@ -202,10 +202,10 @@ def _all_directions(f: Any, y: Any, z: Any, slopes: Any, units: Any) -> tuple[An
 
 def _push(problem: InitialValueProblem, z: Any, dz: Any) -> Any:
     direction, size = _scale(z, dz)
-    return size * _halves(apply(problem.tangent().flow, concatenate([z, direction])))[1]
+    return size * _split_in_half(apply(problem.tangent().flow, concatenate([z, direction])))[1]
 
 
-def _flow_primitive(problem: InitialValueProblem) -> Primitive:
+def _make_flow(problem: InitialValueProblem) -> Primitive:
     def by_adjoint(v: Any, z: Any) -> Linear:
         return Linear(lambda dz: _push(problem, z, dz), lambda bar: apply(problem.pull, z, bar))
 
@@ -215,7 +215,7 @@ def _flow_primitive(problem: InitialValueProblem) -> Primitive:
             lambda bar: np.tensordot(problem.slopes(z), bar, 2),
         )
 
-    return _primitive(
+    return _make_primitive(
         "solve_ivp",
         (by_adjoint if problem.adjoint else by_matrix,),
         lambda z: problem.solve(z).y,
@@ -223,7 +223,7 @@ def _flow_primitive(problem: InitialValueProblem) -> Primitive:
     )
 
 
-def _adjoint_primitive(problem: InitialValueProblem) -> Primitive:
+def _make_adjoint(problem: InitialValueProblem) -> Primitive:
     """Return the primitive from (z, adjoint of the solution) to the adjoint of z.
 
     It is the gradient of ⟨bar, y⟩, so its own derivative in z is a symmetric map, a Hessian.
@@ -234,7 +234,7 @@ def _adjoint_primitive(problem: InitialValueProblem) -> Primitive:
             direction, size = _scale(z, dz)
             seed = concatenate([np.zeros(shape_of(bar)), bar])
             both = apply(problem.tangent().pull, concatenate([z, direction]), seed)
-            return size * _halves(both)[0]
+            return size * _split_in_half(both)[0]
 
         return Linear(hessian_times, hessian_times)
 
@@ -244,7 +244,7 @@ def _adjoint_primitive(problem: InitialValueProblem) -> Primitive:
             lambda w: _push(problem, z, w),
         )
 
-    return _primitive(
+    return _make_primitive(
         "adjoint of solve_ivp",
         (by_inputs, by_seed),
         lambda z, bar: _sweep_back(problem, z, bar),
@@ -252,7 +252,7 @@ def _adjoint_primitive(problem: InitialValueProblem) -> Primitive:
     )
 
 
-def _primitive(name: str, rules: tuple[Any, ...], compute: Any, reason: str) -> Primitive:
+def _make_primitive(name: str, rules: tuple[Any, ...], compute: Any, reason: str) -> Primitive:
     slots = ", ".join(f"{{{i}}}" for i in range(len(rules)))
     return Primitive(name, rules, compute, f"{name}({slots})", name, reason, real=True, arrays=True)
 
@@ -283,7 +283,7 @@ def _sweep_back(problem: InitialValueProblem, z: Any, bar: Any) -> Any:
 def _integrate_inputs(problem: InitialValueProblem, z: Any, forward: Any, pieces: list[Any]) -> Any:
     """Return ∫ (∂f/∂z)ᵀ λ dt to the solver's accuracy; separately, so that it needs no matrices."""
     pieces = sorted(pieces, key=lambda piece: float(piece.t_max))
-    ends, sizes = np.array([piece.t_max for piece in pieces]), _sizes(z)
+    ends, sizes = np.array([piece.t_max for piece in pieces]), _find_scales(z)
 
     def slope(t: Any) -> Any:
         adjoint = pieces[np.searchsorted(ends, t)](t)

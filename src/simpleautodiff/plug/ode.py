@@ -15,13 +15,13 @@ from simpleautodiff.plug.flow import IMPLICIT, InitialValueProblem, check_succes
 from simpleautodiff.plug.inputs import (
     F,
     as_tuple,
+    as_vector,
     check_shape,
     has_nodes,
     plain_solver,
     plain_tree,
     require_plain,
     scipy_module,
-    vector,
 )
 from simpleautodiff.plug.times import find_crossing, move_to_nodes, output_times, step
 from simpleautodiff.rules.array.shapes import shape_of
@@ -93,7 +93,7 @@ def solve_ivp(
     events = [events] if callable(events) else list(events or ())
     (fun, jac, *events), held = pass_held(fun, options.get("jac"), *events)
     options.update({"jac": jac} if jac is not None else {})
-    start, args = vector(y0), (*as_tuple(args), *held)
+    start, args = as_vector(y0), (*as_tuple(args), *held)
     if len(shape_of(start)) != 1:
         raise ArgumentError(
             f"y0 must have one dimension, but has the shape {shape_of(start)}; pass [y0] for one "
@@ -101,7 +101,7 @@ def solve_ivp(
         )
     if not has_nodes((start, args, t_span, t_eval)):
         if not vectorized and not any(name in options for name in ("jac", *_DIFFERENCE_OPTIONS)):
-            options.update(_jacobian(fun, method))
+            options.update(_choose_jacobian(fun, method))
         return plain_solver("integrate", "solve_ivp")(
             require_plain(fun), t_span, y0, method, t_eval, dense_output, events or None,
             vectorized, args or None, **options,
@@ -116,11 +116,11 @@ def solve_ivp(
 
     result = solve_at(t_eval, events)
     if dense_output:
-        result.sol = _interpolant(lambda times: solve_at(times, []).y, t_span, right, args)
+        result.sol = _make_interpolant(lambda times: solve_at(times, []).y, t_span, right, args)
     return result
 
 
-def _interpolant(solution: F, t_span: Any, right: F, args: tuple[Any, ...]) -> F:
+def _make_interpolant(solution: F, t_span: Any, right: F, args: tuple[Any, ...]) -> F:
     """Return the solution as a function of time: solve the problem again, at the given times."""
 
     def sol(t: Any) -> Any:
@@ -157,7 +157,7 @@ def odeint(func: F, y0: Any, t: Any, args: Any = (), **options: Any) -> Any:
     array([0.367879])
     """
     check_function(func)
-    t = vector(t)
+    t = as_vector(t)
     if len(shape_of(t)) != 1 or shape_of(t)[0] < 1:
         raise ArgumentError(f"t must be a list of times, the first that of y0; got {to_plain(t)!r}")
 
@@ -165,7 +165,7 @@ def odeint(func: F, y0: Any, t: Any, args: Any = (), **options: Any) -> Any:
         return func(y, t, *rest)
 
     settings = {"method": "LSODA", "rtol": 1.49e-8, "atol": 1.49e-8, **options}
-    start = np.atleast_1d(vector(y0))  # as SciPy's odeint takes one number
+    start = np.atleast_1d(as_vector(y0))  # as SciPy's odeint takes one number
     found = solve_ivp(fun, (t[0], t[-1]), start, t_eval=t, args=as_tuple(args), **settings)
     return np.transpose(check_success(found, to_plain(t)[[0, -1]]).y)
 
@@ -179,7 +179,7 @@ def _refuse(**given: Any) -> None:
             )
 
 
-def _jacobian(fun: F, method: Any) -> dict[str, Any]:
+def _choose_jacobian(fun: F, method: Any) -> dict[str, Any]:
     """Return the option `jac` for a method that uses it."""
     if method not in IMPLICIT:
         return {}
@@ -195,25 +195,25 @@ def _solve(
 ) -> Any:
     """Solve with nodes: at plain times, which are then replaced by nodes."""
     first, last = t_span
-    y0 = _real(y0) * 1.0
+    y0 = _check_real(y0) * 1.0
     if isinstance(first, Traced):
         y0 = step(right, first, y0, args, to_plain(first) - first)
     inputs = PackedInputs((y0, args), "solve_ivp")
     z = inputs.join()
-    problem = _problem(right, inputs, plain_tree((t_span, t_eval)), shape_of(y0)[0], z, how)
+    problem = _make_problem(right, inputs, plain_tree((t_span, t_eval)), shape_of(y0)[0], z, how)
     if is_batch(z):
         return _solve_batch(problem, z, events)
     numbers = np.array(to_plain(z), dtype=float)
-    found = problem.solve(numbers, events and [_plain_event(e, inputs, numbers) for e in events])
+    found = problem.solve(numbers, events and [_strip_event(e, inputs, numbers) for e in events])
     problem.set_times(found)
     y = apply(problem.flow, z)
     result = type(found)(found)
     if events:
-        crossings = _crossings(events, found, right, problem.times, y, args)
-        result.t_events = [vector([t for t, _ in crossed]) for crossed in crossings]
-        result.y_events = [vector([state for _, state in crossed]) for crossed in crossings]
+        crossings = _find_crossings(events, found, right, problem.times, y, args)
+        result.t_events = [as_vector([t for t, _ in crossed]) for crossed in crossings]
+        result.y_events = [as_vector([state for _, state in crossed]) for crossed in crossings]
         if found.status == 1:
-            last = _latest_crossing(crossings, problem.span)
+            last = _find_latest_crossing(crossings, problem.span)
         y = y[:, np.isin(problem.times, found.t)]
     result.t = output_times(first, last, t_eval, found.t)
     result.y = move_to_nodes(right, result.t, found.t, y, args)
@@ -234,7 +234,7 @@ def _solve_batch(problem: InitialValueProblem, z: Any, events: list[F]) -> Any:
     )
 
 
-def _problem(
+def _make_problem(
     right: F, inputs: PackedInputs, times: Any, size: int, z: Any, how: tuple[str, dict[str, Any]]
 ) -> InitialValueProblem:
     """Return the problem at plain times, as a function of the vector z."""
@@ -244,7 +244,7 @@ def _problem(
     return InitialValueProblem(
         fun=lambda t, y, z: right(t, y, *inputs.split(z)[1]),
         initial=lambda z: inputs.split(z)[0],
-        jac=_block(right, options.pop("jac", None), inputs),
+        jac=_make_state_jacobian(right, options.pop("jac", None), inputs),
         span=(float(first), float(last)),
         times=None if t_eval is None else np.array(t_eval, dtype=float),
         options=options,
@@ -254,7 +254,7 @@ def _problem(
     )
 
 
-def _plain_event(event: F, inputs: PackedInputs, numbers: Any) -> F:
+def _strip_event(event: F, inputs: PackedInputs, numbers: Any) -> F:
     """Return an event as SciPy takes it, with its attributes `terminal` and `direction`."""
     args = inputs.split(numbers)[1]
 
@@ -264,7 +264,7 @@ def _plain_event(event: F, inputs: PackedInputs, numbers: Any) -> F:
     return functools.update_wrapper(require_plain(of_plain), event)
 
 
-def _crossings(
+def _find_crossings(
     events: list[F], found: Any, right: F, times: Any, y: Any, args: tuple[Any, ...]
 ) -> list[list[tuple[Any, Any]]]:
     """Return the times and states at which each event happened."""
@@ -275,13 +275,13 @@ def _crossings(
     ]
 
 
-def _latest_crossing(crossings: list[list[tuple[Any, Any]]], span: tuple[float, float]) -> Any:
+def _find_latest_crossing(crossings: list[list[tuple[Any, Any]]], span: tuple[float, float]) -> Any:
     """Return the time of the event that ended the solution."""
     times = [t for crossed in crossings for t, _ in crossed]
     return min(times, key=lambda t: abs(to_plain(t) - span[1]))
 
 
-def _real(y0: Any) -> Any:
+def _check_real(y0: Any) -> Any:
     if np.iscomplexobj(to_plain(y0)):
         raise ArgumentError(
             "a complex y0 has no derivatives in solve_ivp; solve for the real and the imaginary "
@@ -290,7 +290,7 @@ def _real(y0: Any) -> Any:
     return y0
 
 
-def _block(right: F, given: Any, inputs: PackedInputs) -> F:
+def _make_state_jacobian(right: F, given: Any, inputs: PackedInputs) -> F:
     """Return ∂f/∂y as a function of (t, y, z): the user's own if there is one."""
 
     def jac(t: Any, y: Any, z: Any) -> Any:

@@ -11,10 +11,10 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.plug.inputs import (
     F,
     as_tuple,
+    as_vector,
     plain_solver,
     require_plain,
     scipy_module,
-    vector,
 )
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.arguments import check_function, name_of
@@ -70,7 +70,7 @@ def minimize(
         start.ravel(),
         as_tuple(args),
         method,
-        constraints=_constraints(constraints, start.shape),
+        constraints=_complete_constraints(constraints, start.shape),
         **{key: value for key, value in given.items() if value is not None},
         **options,
     )
@@ -83,7 +83,7 @@ def _as_scalar(f: F) -> F:
 
     @functools.wraps(f)
     def number(*args: Any) -> Any:
-        result = vector(f(*args))
+        result = as_vector(f(*args))
         if np.prod(shape_of(result)) != 1:
             raise ArgumentError(
                 f"{name_of(f)} returned an array of shape {shape_of(result)}, but one number is "
@@ -110,35 +110,35 @@ def _fill_in_hessian(f: F, given: dict[str, Any], method: str) -> dict[str, Any]
     return given
 
 
-def _constraints(constraints: Any, shape: tuple[int, ...]) -> Any:
+def _complete_constraints(constraints: Any, shape: tuple[int, ...]) -> Any:
     if isinstance(constraints, (list, tuple)):
-        return [_constraint(constraint, shape) for constraint in constraints]
-    return _constraint(constraints, shape)
+        return [_add_jacobian(constraint, shape) for constraint in constraints]
+    return _add_jacobian(constraints, shape)
 
 
-def _constraint(constraint: Any, shape: tuple[int, ...]) -> Any:
+def _add_jacobian(constraint: Any, shape: tuple[int, ...]) -> Any:
     """Add the Jacobian of a constraint, unless it has one or is linear."""
     if isinstance(constraint, dict):
         given = constraint.get("jac")
         fun = _reshape_input(constraint["fun"], shape)
-        jac = _jacobian(fun) if given is None else _reshape_input(given, shape)
+        jac = _make_jacobian(fun) if given is None else _reshape_input(given, shape)
         return {**constraint, "fun": fun, "jac": jac}
     if not hasattr(constraint, "fun"):
         return constraint
     fun, given = _reshape_input(constraint.fun, shape), constraint.jac
     jac = _reshape_input(given, shape) if callable(given) else given
     if isinstance(jac, str) and jac == "2-point":  # SciPy's default, so it was not chosen
-        jac = _jacobian(fun)
+        jac = _make_jacobian(fun)
     constraint_class = scipy_module("optimize").NonlinearConstraint
     return constraint_class(
         fun, constraint.lb, constraint.ub, jac, constraint.hess, constraint.keep_feasible
     )
 
 
-def _jacobian(f: F) -> F:
+def _make_jacobian(f: F) -> F:
     """Return the Jacobian of `f`, which may return a list, in its first argument."""
     check_function(f)
-    return lambda x, *rest, **named: jacobian(lambda x: vector(f(x, *rest, **named)))(x)
+    return lambda x, *rest, **named: jacobian(lambda x: as_vector(f(x, *rest, **named)))(x)
 
 
 def least_squares(residuals: F, x0: Any, jac: Any = None, **options: Any) -> Any:
@@ -153,7 +153,7 @@ def least_squares(residuals: F, x0: Any, jac: Any = None, **options: Any) -> Any
     >>> fit.x.round(6)
     array([ 2., -1.])
     """
-    jac = _jacobian(residuals) if jac is None else jac
+    jac = _make_jacobian(residuals) if jac is None else jac
     if "args" in options:
         options["args"] = as_tuple(options["args"])
     x0 = np.asarray(x0, dtype=float)
@@ -173,7 +173,7 @@ def root(f: F, x0: Any, args: Any = (), method: str = "hybr", jac: Any = None, *
     array([0.739085])
     """
     if jac is None and method.lower() in ("hybr", "lm"):
-        jac = _jacobian(f)
+        jac = _make_jacobian(f)
     x0 = np.asarray(x0, dtype=float)
     return plain_solver("optimize", "root")(
         require_plain(f, _ADVICE_FOR.format("root")), x0, as_tuple(args), method, jac, **rest
@@ -221,7 +221,7 @@ def curve_fit(f: F, xdata: Any, ydata: Any, p0: Any = None, *, jac: Any = None, 
     check_function(f)
 
     def slopes(x: Any, *parameters: Any) -> Any:
-        return jacobian(lambda p: vector(f(x, *p)))(np.array(parameters, dtype=float))
+        return jacobian(lambda p: as_vector(f(x, *p)))(np.array(parameters, dtype=float))
 
     jac = slopes if jac is None else jac
     return plain_solver("optimize", "curve_fit")(f, xdata, ydata, p0, jac=jac, **rest)

@@ -61,10 +61,12 @@ def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: 
     alone = lambda a, b, args: compute(require_plain(integrand), a, b, args)  # noqa: E731
     found = solve_each(alone, to_plain(a), to_plain(b), plain_tree(args))
     of_vector = lambda x, z: integrand(x, *inputs.split(z))  # noqa: E731
-    return (_integral(of_vector, (), a, b, inputs.join(), options), *found[1:])
+    return (_integrate(of_vector, (), a, b, inputs.join(), options), *found[1:])
 
 
-def _integral(f: F, shape: tuple[int, ...], a: Any, b: Any, z: Any, options: dict[str, Any]) -> Any:
+def _integrate(
+    f: F, shape: tuple[int, ...], a: Any, b: Any, z: Any, options: dict[str, Any]
+) -> Any:
     """Return ∫ f(x, z) dx from a to b, recorded; f returns arrays of `shape`."""
 
     def rule(v: Any, a: Any, b: Any, z: Any) -> Linear:
@@ -78,8 +80,8 @@ def _integral(f: F, shape: tuple[int, ...], a: Any, b: Any, z: Any, options: dic
             return vjp(lambda z: f(x, z), both[:size])[1](seed)[0]
 
         return Linear(
-            lambda dz: _integral(along, shape, a, b, concatenate([z, dz]), options),
-            lambda bar: _integral(back, (size,), a, b, concatenate([z, np.ravel(bar)]), options),
+            lambda dz: _integrate(along, shape, a, b, concatenate([z, dz]), options),
+            lambda bar: _integrate(back, (size,), a, b, concatenate([z, np.ravel(bar)]), options),
         )
 
     rules = (

@@ -16,7 +16,7 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError, AutodiffError, CheckError, ResultError
 from simpleautodiff.program.recorded_run import trace
 from simpleautodiff.program.watched_work import go_through
-from simpleautodiff.program.wrong_rules import blame, resolution
+from simpleautodiff.program.wrong_rules import blame, find_resolution
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.finite_difference import complex_step, estimate_derivative
@@ -76,13 +76,13 @@ def check_grad(f: F, *args: Any, order: int = 1, tolerance: float = 1e-7) -> lis
     point = _Point(f, args)
     result = f(*point.move(0.0, ()))
     split = [is_complex(to_plain(leaf)) for leaf in flatten(result)[0]]
-    outputs = sum(map(_size, _real_parts(result, split)))
+    outputs = sum(map(_count, _real_parts(result, split)))
     if not outputs:
         raise ResultError(f"{name_of(f)} returned nothing to check; did it forget to return?")
     analytic = order == 1 and not point.is_complex and is_analytic(f, point.move(0.0, ()))
-    tolerance = max(tolerance, _resolution(f, point.move(0.0, ())))
+    tolerance = max(tolerance, _find_resolution(f, point.move(0.0, ())))
     checks = []
-    pairs = list(product(_directions(point.size), _directions(outputs)))
+    pairs = list(product(_choose_directions(point.size), _choose_directions(outputs)))
     for direction, weights in go_through(pairs, "derivatives"):
 
         def along(t: Any, direction: Any = direction, weights: Any = weights) -> Any:
@@ -128,7 +128,7 @@ class _Point:
 
     def scale(self, direction: tuple[float, ...]) -> float:
         """Return the size of the smallest number that moves."""
-        numbers = np.concatenate([_parts_of(leaf) for leaf in self._leaves])
+        numbers = np.concatenate([_split_parts(leaf) for leaf in self._leaves])
         sizes = [abs(x) for x, d in zip(numbers.tolist(), direction, strict=True) if d and x]
         return min(sizes, default=1.0)
 
@@ -139,7 +139,7 @@ class _Point:
             index -= _count_parts(self._leaves[which])
             which += 1
         leaf = self._leaves[which]
-        part, index = divmod(index, _size(leaf))
+        part, index = divmod(index, _count(leaf))
         argument, _, rest = self._paths[which][1:].partition("]")
         place = [int(i) for i in np.unravel_index(index, np.shape(leaf))]
         of = ("the real part of ", "the imaginary part of ")[part] if is_complex(leaf) else ""
@@ -147,22 +147,22 @@ class _Point:
 
 
 def _count_parts(leaf: Any) -> int:
-    return _size(leaf) * (2 if is_complex(leaf) else 1)
+    return _count(leaf) * (2 if is_complex(leaf) else 1)
 
 
-def _parts_of(leaf: Any) -> Any:
+def _split_parts(leaf: Any) -> Any:
     """Return the numbers of a leaf as a vector, of complex ones the real and imaginary parts."""
     flat = np.ravel(leaf)
     return np.concatenate([flat.real, flat.imag]) if is_complex(leaf) else flat
 
 
 def _as_numbers(parts: Any, leaf: Any) -> Any:
-    """Return a vector of parts as numbers like a leaf: what `_parts_of` undoes."""
-    flat = parts[: _size(leaf)] + 1j * parts[_size(leaf) :] if is_complex(leaf) else parts
+    """Return a vector of parts as numbers like a leaf: what `_split_parts` undoes."""
+    flat = parts[: _count(leaf)] + 1j * parts[_count(leaf) :] if is_complex(leaf) else parts
     return flat.reshape(leaf.shape) if np.ndim(leaf) else flat.tolist()[0]
 
 
-def _size(leaf: Any) -> int:
+def _count(leaf: Any) -> int:
     return int(np.prod(shape_of(leaf)))
 
 
@@ -170,8 +170,8 @@ def _combine(leaves: list[Any], weights: tuple[float, ...]) -> Any:
     """Return one element of a result, or the weighted sum of all."""
     total, begin = None, 0
     for leaf in leaves:
-        part = weights[begin : begin + _size(leaf)]
-        begin += _size(leaf)
+        part = weights[begin : begin + _count(leaf)]
+        begin += _count(leaf)
         if not any(part):
             continue
         if not shape_of(leaf):
@@ -192,7 +192,7 @@ def _real_parts(result: Any, split: list[bool]) -> list[Any]:
     return parts
 
 
-def _directions(size: int) -> list[tuple[float, ...]]:
+def _choose_directions(size: int) -> list[tuple[float, ...]]:
     if size <= _DIRECTIONS:
         return [tuple(float(i == j) for j in range(size)) for i in range(size)]
     generator = random.Random(size)
@@ -236,10 +236,10 @@ def is_analytic(f: F, args: tuple[Any, ...]) -> bool:
     return all(np.iscomplexobj(result) for result in results)
 
 
-def _resolution(f: F, args: tuple[Any, ...]) -> float:
+def _find_resolution(f: F, args: tuple[Any, ...]) -> float:
     """Return what differences resolve, relatively, with the fewest digits that `f` computes in."""
     try:
-        return resolution([node.value for node in trace(f, *args).nodes])
+        return find_resolution([node.value for node in trace(f, *args).nodes])
     except (AutodiffError, TypeError):
         return 0.0
 
@@ -259,7 +259,7 @@ def _judge(check: Check, f: F, point: _Point, tolerance: float) -> None:
     if same_modes and (not conclusive or _is_close(check.forward, check.reference, bound)):
         return
     raise CheckError(
-        f"the derivative of {name_of(f)} in the direction {_direction(check, point)}, order "
+        f"the derivative of {name_of(f)} in the direction {_name_direction(check, point)}, order "
         f"{check.order}: forward {check.forward!r}, reverse {check.reverse!r}, "
         f"{check.method} {check.reference!r}. "
         f"{blame(f, *point.move(0.0, ()), order=check.order)}"
@@ -270,7 +270,7 @@ def _is_close(a: Any, b: Any, bound: float) -> bool:
     return bool(abs(a - b) <= bound) or a == b
 
 
-def _direction(check: Check, point: _Point) -> str:
+def _name_direction(check: Check, point: _Point) -> str:
     if sorted(check.direction) == [0.0] * (len(check.direction) - 1) + [1.0]:
         return f"of {point.name(check.direction.index(1.0))}"
     return "drawn at random"

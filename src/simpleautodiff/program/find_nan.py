@@ -103,18 +103,18 @@ class BadNumber:
         if self.phase == "value":
             text = f"the value of {what} is {found}{where}{line}"
         else:
-            text = f"the derivative through {what}{where} is {self._product()} = {found}{line}"
+            text = f"the derivative through {what}{where} is {self._say_product()} = {found}{line}"
         return (
             f"{text}. {self.rewrite[:1].upper()}{self.rewrite[1:]}." if self.rewrite else f"{text}."
         )
 
-    def _product(self) -> str:
+    def _say_product(self) -> str:
         if self.linear:
             adjoint, other = self.factors
             return f"adjoint up to {adjoint} × the linear map {self.operator} of up to {other}"
         same = [shape(factor) in ((), self.shape) for factor in self.factors]
         adjoint, slope = (
-            f"{_take_element(factor, self.index)}" if fits else f"up to {_largest(factor)}"
+            f"{_take_element(factor, self.index)}" if fits else f"up to {_find_largest(factor)}"
             for factor, fits in zip(self.factors, same, strict=True)
         )
         return f"adjoint {adjoint} × slope {slope}"
@@ -142,12 +142,12 @@ def find_nan(f: Callable[..., Any]) -> Callable[..., BadNumber | None]:
             warnings.simplefilter("ignore", DomainWarning)
             program = trace(partial(f, **kwargs) if kwargs else f, *args)
             ends = [node for node in program.outputs if _find_first_bad(node.value) is not None]
-            return _bad_value(program, ends) if ends else _bad_product(program)
+            return _find_bad_value(program, ends) if ends else _find_bad_product(program)
 
     return find
 
 
-def _bad_value(program: Program, ends: Iterable[Node]) -> BadNumber:
+def _find_bad_value(program: Program, ends: Iterable[Node]) -> BadNumber:
     """Report the first step from which nan or inf reaches the outputs, which are bad."""
     reached = set(ends)
     for node in reversed(program.nodes):
@@ -158,7 +158,7 @@ def _bad_value(program: Program, ends: Iterable[Node]) -> BadNumber:
     return _report("value", program, first, first.value, ())
 
 
-def _bad_product(program: Program) -> BadNumber | None:
+def _find_bad_product(program: Program) -> BadNumber | None:
     """Report the first bad product of a sweep from all results, if it reaches a derivative."""
     bar: dict[Node, Any] = {}
     for output in program.outputs:
@@ -175,14 +175,14 @@ def _bad_product(program: Program) -> BadNumber | None:
     index = _find_first_bad(total)
     there = _take_element(node.value, index) if shape(node.value) == shape(total) else node.value
     if _find_first_bad(there) is not None:
-        return _bad_value(program, [node])
+        return _find_bad_value(program, [node])
     if isinstance(derivative, Linear):
-        factors = _largest(adjoint), _largest(*_operands(node, k))
+        factors = _find_largest(adjoint), _find_largest(*_list_operands(node, k))
         return _report("derivative", program, node, total, factors, True)
     return _report("derivative", program, node, total, (adjoint, derivative))
 
 
-def _operands(node: Node, k: int) -> list[Any]:
+def _list_operands(node: Node, k: int) -> list[Any]:
     """Return the numbers by which a linear map multiplies: the other operands, or its only one."""
     values = list(map(to_plain, node.values()))
     others = [value for i, value in enumerate(values) if i != k and _is_real(value)]
@@ -232,7 +232,7 @@ def _take_element(value: Any, index: tuple[int, ...] | None) -> Any:
     return value[index] if index and shape(value) else value
 
 
-def _largest(*values: Any) -> float:
+def _find_largest(*values: Any) -> float:
     """Return the largest absolute value in some arrays."""
     return float(np.max([np.max(np.abs(value), initial=0.0) for value in values]))
 

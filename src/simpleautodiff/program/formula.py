@@ -25,13 +25,20 @@ from simpleautodiff.program.formula_hints import (
     simplify_message,
     suggest_function,
 )
+from simpleautodiff.program.formula_names import (
+    ALIASES,
+    CONSTANTS,
+    FORMULA_FUNCTIONS,
+    FUNCTION_NAMES,
+    GREEK_NAMES,
+    MAX_NAME,
+    WELL_FORMED,
+)
 from simpleautodiff.rules.row import TABLE
 
 MAX_CHARACTERS = 10_000
 MAX_DEPTH = 200
 MAX_NODES = 5_000
-MAX_NAME = 40
-CONSTANTS = {"pi": math.pi, "e": math.e}
 AST_OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add",
     ast.Sub: "sub",
@@ -43,19 +50,6 @@ AST_OPERATORS: dict[type[ast.AST], str] = {
     ast.USub: "neg",
     ast.UAdd: "pos",
 }
-ALIASES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "max": "maximum"}
-ALIASES |= {"arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "tg": "tan", "sgn": "sign"}
-ALIASES |= {"min": "minimum", "absolute": "abs", "arctan2": "atan2", "pow": "power"}
-_EXCLUDED = {"where", "round", "stop_gradient", "sinc_derivative", "floor_divide"}
-_EXCLUDED |= {"sech_squared", "erfcx_derivative", "log1prel", "poisson_log", "polygamma_step"}
-_EXCLUDED |= {"sph_harm_y"}  # it is complex, and takes as long as its degree is high
-_EXCLUDED |= {name for name in TABLE if name.endswith("_derivative")}  # rows that rules are made of
-FORMULA_FUNCTIONS = sorted(
-    name for name, row in TABLE.items() if not row.arrays and name not in _EXCLUDED
-)
-FUNCTION_NAMES = {*FORMULA_FUNCTIONS, *ALIASES}
-_GREEK_NAMES = {"beta", "gamma", "zeta"}  # variables, too, if they are not called
-_WELL_FORMED = re.compile(r"[A-Za-zͰ-Ͽ][A-Za-zͰ-Ͽ\d_]*", re.ASCII)
 _ASCII_SIGNS = str.maketrans(dict(zip("×·⋅∗÷−–", "****/--", strict=True), **{"^": "**"}))
 
 _CALL_PATTERN = "|".join(sorted(FUNCTION_NAMES, key=len, reverse=True))
@@ -138,13 +132,6 @@ def signature_of(names: Sequence[str]) -> inspect.Signature:
     return inspect.Signature([inspect.Parameter(name, kind) for name in names])
 
 
-def is_name(text: str) -> bool:
-    """Tell whether a text can be the name of a variable."""
-    known = text in CONSTANTS or text in FUNCTION_NAMES - _GREEK_NAMES
-    well_formed = text.isidentifier() and _WELL_FORMED.fullmatch(text) is not None
-    return well_formed and len(text) <= MAX_NAME and not known and not keyword.iskeyword(text)
-
-
 def read_float(text: str, name: str) -> float:
     """Return the float that a text says, not the inf that a number beyond all floats would become.
 
@@ -182,17 +169,17 @@ class _Reader:
         self._count = 0
         body = self._parse()
         if len(body) == 1 and isinstance(body[0], ast.FunctionDef):
-            body = self._definition(body[0])
+            body = self._read_definition(body[0])
         for statement in body[:-1]:
-            self._line(statement)
-        self._result(body[-1])
+            self._read_line(statement)
+        self._read_result(body[-1])
 
     def _parse(self) -> list[ast.stmt]:
         for place, character in enumerate(self.text):
             if character in SIGN_HINTS:
                 line = self.text.count("\n", 0, place) + 1
                 column = place - (self.text.rfind("\n", 0, place) + 1)
-                raise self._error_in_line(line, column, f"{character}: {SIGN_HINTS[character]}")
+                raise self._blame_column(line, column, f"{character}: {SIGN_HINTS[character]}")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of the parser, about what is rejected below
@@ -208,53 +195,53 @@ class _Reader:
         return body
 
     def _explain_syntax_error(self, error: SyntaxError) -> FormulaError:
-        message = f"{simplify_message(error.msg)}{_hint(self.text)}"
+        message = f"{simplify_message(error.msg)}{_find_hint(self.text)}"
         line, column = error.lineno or 1, (error.offset or 1) - 1
         if message == "invalid syntax" and column >= len(self.text):
             message = "something is missing at the end"
-        return self._error_in_line(line, column, message)
+        return self._blame_column(line, column, message)
 
-    def _definition(self, function: ast.FunctionDef) -> list[ast.stmt]:
+    def _read_definition(self, function: ast.FunctionDef) -> list[ast.stmt]:
         match function.args:
             case ast.arguments(
                 posonlyargs=[], vararg=None, kwonlyargs=[], kwarg=None, defaults=[], args=args
             ) if not function.decorator_list:
                 for arg in args:
-                    self._variable(arg.arg, arg)
+                    self._read_variable(arg.arg, arg)
                 if not isinstance(function.body[-1], ast.Return):
-                    raise self._error(function.body[-1], "a function ends with return ...")
+                    raise self._blame(function.body[-1], "a function ends with return ...")
                 self._defined = True
                 return function.body
-        raise self._error(function, "a function has plain parameters here: def f(x, y):")
+        raise self._blame(function, "a function has plain parameters here: def f(x, y):")
 
-    def _line(self, statement: ast.stmt) -> None:
+    def _read_line(self, statement: ast.stmt) -> None:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
-                self._expression(value)
+                self._compile_expression(value)
             case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
                 start = ast.copy_location(ast.Name(name, ast.Load()), target)
-                self._expression(ast.copy_location(ast.BinOp(start, op, value), statement))
+                self._compile_expression(ast.copy_location(ast.BinOp(start, op, value), statement))
             case ast.Expr():
-                raise self._error(statement, "what this line computes is not used: write a = ...")
+                raise self._blame(statement, "what this line computes is not used: write a = ...")
             case ast.Return():
-                raise self._error(statement, "the lines after this one are never reached")
+                raise self._blame(statement, "the lines after this one are never reached")
             case _:
-                raise self._refusal(statement)
-        if name in FUNCTION_NAMES - _GREEK_NAMES:
-            raise self._error(target, f"{name} is a function: choose another name")
+                raise self._explain_refusal(statement)
+        if name in FUNCTION_NAMES - GREEK_NAMES:
+            raise self._blame(target, f"{name} is a function: choose another name")
         self._check_name(name, target)
         self.code.append(("name", name, target.lineno))
         self._given.add(name)
 
-    def _result(self, statement: ast.stmt) -> None:
+    def _read_result(self, statement: ast.stmt) -> None:
         match statement:
             case ast.Expr(value=value) | ast.Return(value=ast.expr() as value):
-                self._expression(value)
+                self._compile_expression(value)
             case _:
-                self._line(statement)
+                self._read_line(statement)
                 self.code.append(("read", *self.code[-1][1:]))
 
-    def _expression(self, tree: ast.expr) -> None:
+    def _compile_expression(self, tree: ast.expr) -> None:
         """Compile an expression, operands before the operation."""
         order: list[ast.expr] = []
         stack = [(tree, 1)]
@@ -274,7 +261,7 @@ class _Reader:
                 case ast.Call(func=ast.Name(), args=args):
                     stack += [(arg, depth + 1) for arg in args]
         in_text = sorted(reversed(order), key=lambda node: (node.lineno, node.col_offset))
-        done = {node: self._instruction(node) for node in in_text}  # report the first mistake
+        done = {node: self._read_instruction(node) for node in in_text}  # report the first mistake
         self._check_constants([(node, *done[node]) for node in reversed(order)])
         self.code += [(*done[node], node.lineno) for node in reversed(order)]
 
@@ -288,79 +275,79 @@ class _Reader:
             elif None in args or not args:
                 known.append(None)
             else:
-                known.append(self._constant(node, what, args))
+                known.append(self._evaluate_constant(node, what, args))
 
-    def _constant(self, node: ast.expr, name: str, args: list[Any]) -> Any:
+    def _evaluate_constant(self, node: ast.expr, name: str, args: list[Any]) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             number = _apply(name, args)
         if not abs(number) < math.inf:
-            raise self._error(node, "this part is too large for a number, or outside a domain")
+            raise self._blame(node, "this part is too large for a number, or outside a domain")
         return number
 
-    def _instruction(self, node: ast.expr) -> tuple[str, Any]:
+    def _read_instruction(self, node: ast.expr) -> tuple[str, Any]:
         match node:
             case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-                return "number", self._number(number, node)
+                return "number", self._read_number(number, node)
             case ast.Name(id=name) if name in CONSTANTS:
                 return "number", CONSTANTS[name]
             case ast.Name(id=name):
                 if name not in self._given:
-                    self._variable(name, node)
+                    self._read_variable(name, node)
                 return "read", name
             case ast.UnaryOp(op=op) | ast.BinOp(op=op) if type(op) in AST_OPERATORS:
                 return "call", AST_OPERATORS[type(op)]
             case ast.Call(func=ast.Name() as function, args=args, keywords=[]):
-                return "call", self._function(function, args)
-        raise self._refusal(node)
+                return "call", self._read_function(function, args)
+        raise self._explain_refusal(node)
 
-    def _number(self, number: float, node: ast.expr) -> Any:
+    def _read_number(self, number: float, node: ast.expr) -> Any:
         try:
             finite = math.isfinite(number)
         except OverflowError:
             finite = False
         if not finite:
-            raise self._error(node, "the number is too large")
+            raise self._blame(node, "the number is too large")
         return _bound_integer(number)
 
-    def _variable(self, name: str, node: ast.expr | ast.arg) -> None:
+    def _read_variable(self, name: str, node: ast.expr | ast.arg) -> None:
         self._check_name(name, node)
         if name in self.names:
             return
         if self._defined:
-            raise self._error(node, f"{name} has no value: it is no parameter of the function")
+            raise self._blame(node, f"{name} has no value: it is no parameter of the function")
         self.names.append(name)
 
     def _check_name(self, name: str, node: ast.expr | ast.arg) -> None:
         if name in CONSTANTS:
-            raise self._error(node, f"{name} is a constant: choose another name")
-        if name in FUNCTION_NAMES - _GREEK_NAMES:
-            raise self._error(node, f"{name} is a function: write {self._spell_call(name)}")
-        if not _WELL_FORMED.fullmatch(name):
-            raise self._error(
+            raise self._blame(node, f"{name} is a constant: choose another name")
+        if name in FUNCTION_NAMES - GREEK_NAMES:
+            raise self._blame(node, f"{name} is a function: write {self._spell_call(name)}")
+        if not WELL_FORMED.fullmatch(name):
+            raise self._blame(
                 node,
                 "a variable is letters (a to z, α to ω), digits and underscores, a letter first",
             )
         if len(name) > MAX_NAME:
-            raise self._error(node, f"a name has at most {MAX_NAME} letters")
+            raise self._blame(node, f"a name has at most {MAX_NAME} letters")
 
     def _spell_call(self, name: str) -> str:
         """Spell a call of a function; the power of one, sin^2(x), as sin(x)**2."""
         power = re.search(rf"\b{name}\s*\*\*\s*(\d+)\s*(\([^()]*\))?", self.text)
         return f"{name}{power[2] or '(...)'}**{power[1]}" if power else f"{name}(...)"
 
-    def _function(self, function: ast.Name, args: list[ast.expr]) -> str:
+    def _read_function(self, function: ast.Name, args: list[ast.expr]) -> str:
         name = ALIASES.get(function.id, function.id)
         if name not in FORMULA_FUNCTIONS:
             near = self._suggest(function)
-            raise self._error(function, f"there is no function {function.id!r}{near}")
+            raise self._blame(function, f"there is no function {function.id!r}{near}")
         arity = TABLE[name].arity
         if len(args) != arity:
             plural = "s" * (arity != 1)
             message = f"{function.id} takes {arity} argument{plural}, not {len(args)}"
             if name == "log" and len(args) == 2:
                 message += "; for the logarithm to another base write log(x)/log(b)"
-            raise self._error(function, message)
+            raise self._blame(function, message)
         return name
 
     def _suggest(self, function: ast.Name) -> str:
@@ -369,31 +356,31 @@ class _Reader:
             return f"; for a product write {name}*(...)"
         return suggest_function(name, FUNCTION_NAMES)
 
-    def _refusal(self, node: ast.expr | ast.stmt) -> FormulaError:
+    def _explain_refusal(self, node: ast.expr | ast.stmt) -> FormulaError:
         match node:
             case ast.BinOp(op=ast.BitOr()):
-                return self._error(node, "write abs(x) for |x|")
+                return self._blame(node, "write abs(x) for |x|")
             case ast.Call(func=ast.Name()):
-                return self._error(node, "an argument is given by its place: sin(x), hypot(x, y)")
+                return self._blame(node, "an argument is given by its place: sin(x), hypot(x, y)")
             case ast.Call(func=ast.Constant() | ast.BinOp() | ast.UnaryOp() | ast.Call() as factor):
-                return self._error(node, "write * between factors", factor.end_col_offset)
+                return self._blame(node, "write * between factors", factor.end_col_offset)
             case ast.Call(func=function):
-                return self._refusal(function)
+                return self._explain_refusal(function)
             case ast.Lambda(body=body):
                 own = ast.get_source_segment(self.text, body)
-                return self._error(node, f"a formula stands alone, without lambda: write {own}")
+                return self._blame(node, f"a formula stands alone, without lambda: write {own}")
             case ast.Attribute(value=ast.Name(id=module), attr=name) if name in FUNCTION_NAMES:
-                return self._error(node, f"write {name}(...), not {module}.{name}(...)")
-        return self._error(node, REFUSALS.get(type(node), "this is no part of a formula"))
+                return self._blame(node, f"write {name}(...), not {module}.{name}(...)")
+        return self._blame(node, REFUSALS.get(type(node), "this is no part of a formula"))
 
-    def _error(self, node: Any, message: str, column: int | None = None) -> FormulaError:
+    def _blame(self, node: Any, message: str, column: int | None = None) -> FormulaError:
         """Return an error that points at a node, whose column counts bytes."""
         line = self.text.splitlines()[node.lineno - 1]
         start = node.col_offset if column is None else column
         letters = len(line.encode()[:start].decode(errors="ignore"))
-        return self._error_in_line(node.lineno, letters, message)
+        return self._blame_column(node.lineno, letters, message)
 
-    def _error_in_line(self, lineno: int, column: int, message: str) -> FormulaError:
+    def _blame_column(self, lineno: int, column: int, message: str) -> FormulaError:
         """Return an error that shows the line, or a part of it, with a caret under the mistake."""
         lines = self.text.splitlines() or [""]
         start = max(0, column - 40)
@@ -401,7 +388,7 @@ class _Reader:
         return FormulaError(f"{message}\n  {shown}\n  {' ' * (column - start)}^")
 
 
-def _hint(text: str) -> str:
+def _find_hint(text: str) -> str:
     for pattern, hint in _HINTS:
         found = pattern.search(text)
         if found:

@@ -51,7 +51,7 @@ class Term:
     ) -> None:
         named = isinstance(text, str)
         self.text = text if named else write_short(text)
-        self.binds = binds if named else _binds(text, self.text)
+        self.binds = binds if named else _find_binding(text, self.text)
         self.value = value if named else text
         self.said = said if named else _read(text, write_short)
         self.divides = divides  # the y of 1 / y
@@ -80,7 +80,7 @@ class Term:
 
     def latex_inside(self, binds: int) -> str:
         """Return the LaTeX, in parentheses if the surroundings bind tighter."""
-        own = min(self.binds, _latex_binds(self.text))
+        own = min(self.binds, _find_binding_in_latex(self.text))
         return f"({self.latex})" if own < binds else self.latex
 
     def __repr__(self) -> str:
@@ -91,28 +91,28 @@ class Term:
         if other.divides is not None:
             divided: Term = self / other.divides
             return divided
-        return _infix("mul", self, other, PRODUCT, SIGN + (other.binds == SIGN))
+        return _join("mul", self, other, PRODUCT, SIGN + (other.binds == SIGN))
 
     def __truediv__(self, other: Any) -> Term:
         other = as_term(other)
-        quotient = _infix("div", self, other, PRODUCT, SIGN + (other.binds == SIGN))
+        quotient = _join("div", self, other, PRODUCT, SIGN + (other.binds == SIGN))
         if self.text == "1":
             quotient.divides = other
         return quotient
 
     def __add__(self, other: Any) -> Term:
-        return _infix("add", self, as_term(other), SUM, SUM + (as_term(other).binds == SIGN) * CALL)
+        return _join("add", self, as_term(other), SUM, SUM + (as_term(other).binds == SIGN) * CALL)
 
     def __sub__(self, other: Any) -> Term:
-        return _infix(
+        return _join(
             "sub", self, as_term(other), SUM, PRODUCT + (as_term(other).binds == SIGN) * CALL
         )
 
     def __pow__(self, other: Any) -> Term:
-        return _infix("power", self, as_term(other), CALL, CALL)
+        return _join("power", self, as_term(other), CALL, CALL)
 
     def __matmul__(self, other: Any) -> Term:
-        return _infix("matmul", self, as_term(other), SIGN, SIGN)
+        return _join("matmul", self, as_term(other), SIGN, SIGN)
 
     def __neg__(self) -> Term:
         binds = CALL if self.binds == SIGN else PRODUCT
@@ -130,10 +130,10 @@ class Term:
         return Term(f"|{self.text}|", CALL, value, latex=lambda: f"|{self.latex}|", said=said)
 
     def __floordiv__(self, other: Any) -> Term:
-        return _bound_as_sum(_infix("floor_divide", self, as_term(other), PRODUCT, SIGN))
+        return _bound_as_sum(_join("floor_divide", self, as_term(other), PRODUCT, SIGN))
 
     def __mod__(self, other: Any) -> Term:
-        return _bound_as_sum(_infix("mod", self, as_term(other), PRODUCT, SIGN))
+        return _bound_as_sum(_join("mod", self, as_term(other), PRODUCT, SIGN))
 
     def __radd__(self, other: Any) -> Term:
         return as_term(other) + self
@@ -185,7 +185,7 @@ def write_true(write: Callable[[], Term], value: Any) -> Term:
     wanted = strip_zeros(write_short(value))
     first = term = write()
     for digits in range(DIGITS.get() + 1, MAX_DIGITS + 2):
-        if term.said is None or _equals(term.said, value):
+        if term.said is None or _is_same_number(term.said, value):
             return term
         if strip_zeros(write_short(term.said)) == wanted:
             return term
@@ -195,7 +195,7 @@ def write_true(write: Callable[[], Term], value: Any) -> Term:
     return term if isinstance(value, float) else first  # more digits of another precision say less
 
 
-def _equals(said: Any, value: Any) -> bool:
+def _is_same_number(said: Any, value: Any) -> bool:
     return not isinstance(said, np.ndarray) and bool(said == value)
 
 
@@ -205,7 +205,7 @@ def as_term(number: Any) -> Term:
         return number
     if isinstance(number, (float, np.floating)):
         text = write_typed(number)
-        binds, said = _binds(number, text), float(text)
+        binds, said = _find_binding(number, text), float(text)
         return Term(text, binds, number, latex=lambda: latex_number(text), said=said)
     return Term(number)
 
@@ -228,7 +228,7 @@ def _read(number: Any, write: Callable[[Any], str]) -> Any:
     return number if exact and getattr(number, "size", 1) <= _MOST_READ else None
 
 
-def _binds(number: Any, text: str) -> int:
+def _find_binding(number: Any, text: str) -> int:
     if isinstance(number, Fraction) and number.denominator != 1:
         return PRODUCT
     if isinstance(number, (complex, np.complexfloating)) and " " in text:
@@ -247,7 +247,7 @@ def _binds(number: Any, text: str) -> int:
     )
 
 
-def _latex_binds(text: str) -> int:
+def _find_binding_in_latex(text: str) -> int:
     """Return how tightly a number binds in LaTeX, where 2e-07 is a product."""
     power = _SCIENTIFIC.fullmatch(text)
     return PRODUCT if power and power[1] != "1" else CALL
@@ -261,7 +261,7 @@ def _try(function: Callable[..., Any], *values: Any) -> Any:
         return None
 
 
-def _infix(name: str, a: Term, b: Term, left: int, right: int) -> Term:
+def _join(name: str, a: Term, b: Term, left: int, right: int) -> Term:
     row = TABLE[name]
     small = name == "power"  # an exponent needs no parentheses in LaTeX
     return Term(
@@ -298,7 +298,7 @@ def render(row: Primitive, args: tuple[Any, ...]) -> Term:
         case "sub", [a, b]:
             return a - b
         case "mul", [a, b]:
-            return _infix("mul", a, b, PRODUCT, SIGN + (b.binds == SIGN))
+            return _join("mul", a, b, PRODUCT, SIGN + (b.binds == SIGN))
         case "div", [a, b]:
             return a / b
         case "power", [a, b]:
@@ -308,7 +308,7 @@ def render(row: Primitive, args: tuple[Any, ...]) -> Term:
         case "where", [_, yes, no] if isinstance(args[0], bool | np.bool_):
             return yes if args[0] else no
         case "getitem", [x, _]:
-            index = _index_text(args[1])
+            index = _write_index(args[1])
             latex = lambda: f"{x.latex_inside(CALL)}[{latex_number(index)}]"  # noqa: E731
             said = _try(lambda array: array[args[1]], x.said)
             return Term(f"{x.inside(CALL)}[{index}]", latex=latex, said=said)
@@ -319,7 +319,7 @@ def render(row: Primitive, args: tuple[Any, ...]) -> Term:
     return Term(_call_text(row, terms, args), row.binds, latex=latex, said=said)
 
 
-def _index_text(index: Any) -> str:
+def _write_index(index: Any) -> str:
     parts = index if isinstance(index, tuple) else (index,)
     return ", ".join("..." if part is ... else write_short(part) for part in parts)
 

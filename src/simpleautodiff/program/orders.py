@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import check_node, execution_order, find_ends, topological_order
 from simpleautodiff.errors import OrderError
+from simpleautodiff.program.watched_work import go_through
 
 
 def preorder(root: Node) -> list[Node]:
@@ -146,7 +147,7 @@ def in_paper_order(execution: Iterable[Node]) -> list[Node]:
     """
     nodes = list(execution)
     depth: dict[Node, int] = {}
-    for node in nodes:
+    for node in go_through(nodes, "order"):
         depth[node] = max((depth[parent] + 1 for parent in node.parent_nodes), default=0)
     return sorted(nodes, key=depth.__getitem__)
 

@@ -81,9 +81,9 @@ class SweepAlongOrder(Sweep):
             "".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
             for row in (heads, *rows)
         ]
-        return "\n".join([*lines, self._verdict(names)])
+        return "\n".join([*lines, self._judge(names)])
 
-    def _verdict(self, names: dict[Node, str]) -> str:
+    def _judge(self, names: dict[Node, str]) -> str:
         missing = [names[node] for node in self.right if node not in set(self.order)]
         if not self.violations:
             if missing:
@@ -143,7 +143,7 @@ def _narrate(
         if mode == "forward":
             terms = [
                 (f"(d{name[node]}/d{name[u]})(d{name[u]}/d{root})", derivative, sweep[u])
-                for u, derivative in _parents(node)
+                for u, derivative in _list_parents(node)
             ]
             left = f"d{name[node]}/d{root}"
         else:
@@ -151,7 +151,7 @@ def _narrate(
                 (f"(d{root}/d{name[v]})(d{name[v]}/d{name[node]})", sweep[v], derivative)
                 for v in sorted(node.child_nodes, key=program.position)
                 if v in sweep
-                for u, derivative in _parents(v)
+                for u, derivative in _list_parents(v)
                 if u is node
             ]
             left = f"d{root}/d{name[node]}"
@@ -175,5 +175,5 @@ def _write_products(pairs: Sequence[tuple[Any, Any]]) -> Term:
     return Term(" + ".join(f"({a})({b})" for a, b in terms), said=said)
 
 
-def _parents(node: Node) -> list[tuple[Node, Any]]:
+def _list_parents(node: Node) -> list[tuple[Node, Any]]:
     return [(node.args[k], derivative) for k, derivative in node.local_derivatives()]

@@ -22,7 +22,7 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.node_names import label_of
 from simpleautodiff.program.orders import in_paper_order
 from simpleautodiff.program.saving import is_importable, load_nodes, save_nodes
-from simpleautodiff.program.watched_work import go_through
+from simpleautodiff.program.watched_work import WatchedBackwards, go_through
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.located_tapes import UserCall
 from simpleautodiff.values.functions import has_dtype, to_type_of
@@ -117,12 +117,12 @@ class Program:
         self.nodes = [*inputs, *others]
         self.inputs = inputs
         self.outputs = list(outputs) or find_ends(self.nodes)
-        own = names or _labels(inputs)
+        own = names or _find_labels(inputs)
         self.names = {node: own.get(node, f"x{i}") for i, node in enumerate(inputs, 1)}
         letter = _free_letter(self.names.values())
         self.names |= {node: f"{letter}{i}" for i, node in enumerate(others, 1)}
         self.lines = lines or {}
-        self.variables = variables or _labels(others)
+        self.variables = variables or _find_labels(others)
         self.calls = calls or {}
         self.execution = list(execution)
         self._place = {node: i for i, node in enumerate(self.nodes)}
@@ -263,16 +263,17 @@ class Program:
         """Sweep forward from one node and return every derivative with respect to it, by name."""
         position, unit = self.seed(wrt)
         dot = {self.nodes[position]: unit * seed}
-        forward_sweep(self.nodes, dot)
+        forward_sweep(go_through(self.nodes, "forward sweep"), dot)
         return {self.names[node]: filled(dot.get(node, 0)) for node in self.nodes}
 
     def accumulations(self, output: str = "", seed: Any = 1) -> list[Accumulation]:
         """Sweep back from one output and return each accumulation, in the order it happens."""
         position, unit = self.seed(output or self.names[self.outputs[0]])
         bar = {self.nodes[position]: unit * seed}
+        order = WatchedBackwards(self.nodes, "reverse sweep")
         reached = set(bar)
         result = []
-        for child, k, derivative, total in reverse_sweep(self.nodes, bar):
+        for child, k, derivative, total in reverse_sweep(order, bar):
             parent = child.args[k]
             names = self.names[parent], self.names[child]
             first = parent not in reached
@@ -308,7 +309,7 @@ def _load(
     return program
 
 
-def _labels(nodes: list[Node]) -> dict[Node, str]:
+def _find_labels(nodes: list[Node]) -> dict[Node, str]:
     """Return the names that the user gave to nodes typed by hand; of several, the first has it."""
     own = {name: node for node in reversed(nodes) if (name := label_of(node))}
     return {node: name for name, node in own.items()}

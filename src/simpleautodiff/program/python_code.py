@@ -100,14 +100,14 @@ def write_expression(
     written = writer(pieces, values, value) if writer else None
     if written:
         return written
-    function = _function(row, values)
+    function = _find_function(row, values)
     if isinstance(function, Decomposition):
         return _write_decomposition(function, pieces[0])
     spelled = find_public_name(function)
     return Piece(f"{spelled}({join_arguments(pieces)})") if spelled else otherwise(row, pieces)
 
 
-def _function(row: Primitive, values: tuple[Any, ...]) -> Callable[..., Any]:
+def _find_function(row: Primitive, values: tuple[Any, ...]) -> Callable[..., Any]:
     """Return the function that computes a primitive for values of these types."""
     if row.by_type is None:
         return row.compute
@@ -148,7 +148,7 @@ def join_arguments(pieces: list[Piece]) -> str:
 StepWriter = Callable[[list[Piece], tuple[Any, ...], Any], Piece | None]
 
 
-def _reduction(name: str) -> StepWriter:
+def _make_reduction_writer(name: str) -> StepWriter:
     def write(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
         _, axis, keepdims = values
         text = pieces[0].text + (f", axis={axis!r}" if axis is not None else "")
@@ -157,7 +157,7 @@ def _reduction(name: str) -> StepWriter:
     return write
 
 
-def _sum_to(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
+def _write_sum_to(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
     """Write the sum over broadcast axes: those added in front, then those of length 1."""
     x, new = values
     lead = len(shape(x)) - len(new)
@@ -188,21 +188,21 @@ def _where(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
     return Piece(f"np.where({join_arguments(pieces)})")
 
 
-def _square(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece | None:
+def _write_square(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece | None:
     x = pieces[0].text
     return Piece(f"{x} * {x}", PRODUCT) if x.isidentifier() else None
 
 
-def _logaddexp(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece | None:
+def _write_logaddexp(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece | None:
     """Write NumPy's function; for large arrays the computed value differs from it by rounding."""
     return Piece(f"np.logaddexp({join_arguments(pieces)})") if hasattr(value, "dtype") else None
 
 
-def _astype(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
+def _write_astype(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
     return Piece(f"np.asarray({pieces[0].text}).astype({str(np.dtype(values[1]))!r})[()]")
 
 
-def _einsum(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
+def _write_einsum(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
     return Piece(f"np.einsum({join_arguments(pieces)}, optimize={len(values) > 3})")
 
 
@@ -210,7 +210,7 @@ def _concatenate(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Pi
     return Piece(f"np.concatenate([{join_arguments(pieces[1:])}], axis={values[0][0]!r})")
 
 
-def _fourier(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
+def _make_fourier_writer(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
     _, axis, back = values
     if back:
         return Piece(f'np.fft.ifft({pieces[0].text}, axis={axis}, norm="forward")')
@@ -228,15 +228,15 @@ _WRITERS: dict[str, StepWriter] = {
         f"{pieces[0].inside(CALL)} ** {pieces[1].inside(CALL)}", POWER
     ),
     "reciprocal": lambda pieces, _, __: Piece(f"1 / {pieces[0].inside(SIGN)}", PRODUCT),
-    "square": _square,
-    "logaddexp": _logaddexp,
+    "square": _write_square,
+    "logaddexp": _write_logaddexp,
     "abs": _fill_template("abs({0})"),
     "stop_gradient": lambda pieces, _, __: pieces[0],
     "where": _where,
-    "sum": _reduction("np.sum"),
-    "max": _reduction("np.max"),
-    "min": _reduction("np.min"),
-    "sum_to": _sum_to,
+    "sum": _make_reduction_writer("np.sum"),
+    "max": _make_reduction_writer("np.max"),
+    "min": _make_reduction_writer("np.min"),
+    "sum_to": _write_sum_to,
     "broadcast_to": _fill_template("np.broadcast_to({0}, {1})"),
     "reshape": _fill_template("np.reshape({0}, {1})"),
     "transpose": _transpose,
@@ -247,10 +247,10 @@ _WRITERS: dict[str, StepWriter] = {
     ),
     "scatter": _scatter,
     "set_item": _fill_template("set_item({0}, {1}, {2})"),
-    "astype": _astype,
-    "einsum": _einsum,
+    "astype": _write_astype,
+    "einsum": _write_einsum,
     "concatenate": _concatenate,
-    "fourier": _fourier,
+    "fourier": _make_fourier_writer,
     "half_transform": _fill_template("np.fft.rfft({0}, axis={1})"),
     "whole_transform": _fill_template('np.fft.irfft({0}, {2}, axis={1}, norm="forward")'),
     "conj": _part("conjugate()"),
@@ -283,15 +283,15 @@ def write_literal(value: Any) -> Piece:
     (Piece(text='-0.5', binds=3), 'math.inf')
     """
     if isinstance(value, float) and not isinstance(value, np.generic):
-        return _float(value)
+        return _write_float(value)
     if isinstance(value, bool | str | bytes | type(None)) or value is ...:
         return Piece("..." if value is ... else repr(value))
     if type(value) is complex:
-        return _complex(value)
+        return _write_complex(value)
     if isinstance(value, np.complexfloating):
-        return Piece(f"np.{value.dtype}({_complex(complex(value)).text})")
+        return Piece(f"np.{value.dtype}({_write_complex(complex(value)).text})")
     if isinstance(value, np.floating) and np.isnan(value):
-        return _nan(value)
+        return _write_nan(value)
     if type(value) is int or isinstance(value, np.generic | slice | range):
         text = repr(value).replace("inf", "math.inf")
         return Piece(text, SIGN if text.startswith("-") else CALL)
@@ -302,7 +302,7 @@ def write_literal(value: Any) -> Piece:
         comma = "," * (len(value) == 1)
         return Piece(f"({inside}{comma})" if isinstance(value, tuple) else f"[{inside}]")
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
-        return Piece(_array(value))
+        return Piece(_write_array(value))
     if isinstance(value, np.dtype | type):
         return Piece(f"np.dtype({str(np.dtype(value))!r})")
     raise ArgumentError(
@@ -311,33 +311,33 @@ def write_literal(value: Any) -> Piece:
     )
 
 
-def _nan(value: Any) -> Piece:
+def _write_nan(value: Any) -> Piece:
     """Write a nan of NumPy by its bits, which hold its sign, and perhaps a number."""
     bits = np.asarray(value).view(f"u{value.dtype.itemsize}")
     return Piece(f"np.{bits.dtype}({int(bits)}).view(np.{value.dtype})")
 
 
-def _complex(value: complex) -> Piece:
+def _write_complex(value: complex) -> Piece:
     """Write a complex number; sums of its parts would lose the signs of zeros."""
     text = repr(value)
     signs = value.imag > 0 and not str(value.real).startswith("-0.0")
     if "n" in text or not (signs or (value.real and value.imag)):
-        return Piece(f"complex({_float(value.real).text}, {_float(value.imag).text})")
+        return Piece(f"complex({_write_float(value.real).text}, {_write_float(value.imag).text})")
     return Piece(text, SIGN if text.startswith("-") else CALL)
 
 
-def _float(value: float) -> Piece:
+def _write_float(value: float) -> Piece:
     if math.isnan(value):
         if struct.pack("d", value) == struct.pack("d", math.nan):
             return Piece("math.nan")
-        return Piece(f"{_nan(np.float64(value)).text}.item()")
+        return Piece(f"{_write_nan(np.float64(value)).text}.item()")
     if math.isinf(value):
         return Piece("math.inf") if value > 0 else Piece("-math.inf", SIGN)
     text = repr(float(value))
     return Piece(text, SIGN if text.startswith("-") else CALL)
 
 
-def _array(array: Any) -> str:
+def _write_array(array: Any) -> str:
     """Write an array: by elements if these are few and finite, or all equal; otherwise as bytes."""
     kind, whole = str(array.dtype), array.tobytes()
     few = array.size <= MAX_INLINE_ELEMENTS and np.all(np.isfinite(array))

@@ -12,6 +12,7 @@ from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
 from simpleautodiff.errors import ArgumentError, ConstantError
 from simpleautodiff.program.program import Program
+from simpleautodiff.program.watched_work import go_through
 from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of
 from simpleautodiff.transforms.located_tapes import CallTape, UserCall
 from simpleautodiff.transforms.results import unwrap_results
@@ -78,7 +79,11 @@ def record(
                 f" got {own!r}"
             )
         kept = [node for node in tape if node in needed]
-        lines = {node: tape.line(node) for node in kept if node.primitive is not None}
+        lines = {
+            node: tape.line(node)
+            for node in go_through(kept, "source lines")
+            if node.primitive is not None
+        }
         instructions = [
             None if tape.instructions[node.index] == tape.caller else tape.instructions[node.index]
             for node in kept

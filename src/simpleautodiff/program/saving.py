@@ -31,7 +31,7 @@ def save_nodes(nodes: Sequence[Node]) -> list[SavedNode]:
     return [
         SavedNode(
             _name_row(node.primitive),
-            tuple([None if type(arg) in NODES else _plain_argument(arg) for arg in node.args]),
+            tuple([None if type(arg) in NODES else _take_out(arg) for arg in node.args]),
             tuple([place[arg] if type(arg) in NODES else None for arg in node.args]),
             to_plain(node.value),
         )
@@ -59,7 +59,7 @@ def is_importable(f: Any) -> bool:
     return True
 
 
-def _plain_argument(arg: Any) -> Any:
+def _take_out(arg: Any) -> Any:
     return to_plain(arg.value) if isinstance(arg, Constant) else arg
 
 

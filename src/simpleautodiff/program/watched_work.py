@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -37,3 +37,20 @@ def watch_work(watcher: Watcher) -> AbstractContextManager[None]:
 def go_through(items: Sequence[T], what: str) -> Iterable[T]:
     """Return the items one after the other, seen by the watcher if there is one."""
     return WATCHER.get()(items, what)
+
+
+class WatchedBackwards(list[T]):
+    """A list that is seen by the watcher as it is gone through from its end.
+
+    Examples
+    --------
+    >>> list(reversed(WatchedBackwards("abc", "letters")))
+    ['c', 'b', 'a']
+    """
+
+    def __init__(self, items: Iterable[T], what: str) -> None:
+        super().__init__(items)
+        self.what = what
+
+    def __reversed__(self) -> Iterator[T]:
+        return iter(go_through(self[::-1], self.what))

@@ -35,7 +35,7 @@ def use_digits(digits: int | None) -> Iterator[None]:
         yield
         return
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MAX_DIGITS:
-        raise ArgumentError(f"digits is a whole number from 1 to {MAX_DIGITS}; got {digits!r}")
+        raise ArgumentError(f"digits is an integer from 1 to {MAX_DIGITS}; got {digits!r}")
     with scoped(DIGITS, digits):
         yield
 

@@ -127,7 +127,7 @@ def _is_multiple(x: Any) -> bool:
             return False
 
         def ask(node: Node, sources: list[Node], known: dict[int, bool]) -> bool:
-            return is_root(node) or any([known[_key(source)] for source in sources])
+            return is_root(node) or any([known[_identify(source)] for source in sources])
 
         return bool(_follow(x, "are_multiples", ask))
     made, args = origin(x)
@@ -138,7 +138,7 @@ def is_first_root(x: Any) -> bool:
     """Tell whether a node or a jet is a root, and not the absolute value of a multiple of one."""
     if type(x) not in NODES:
         return is_root(x)
-    return is_root(x) and not any(map(_is_multiple, _sources(x)))
+    return is_root(x) and not any(map(_is_multiple, _find_sources(x)))
 
 
 def _find_root(x: Any) -> Multiple:
@@ -161,7 +161,7 @@ def _expand_node(
     if primitive is None or not _is_multiple(node):
         return None
     own = {id(source) for source in sources}
-    parts = [known[_key(arg)] if id(arg) in own else None for arg in args]
+    parts = [known[_identify(arg)] if id(arg) in own else None for arg in args]
     if any(parts):
         return _make_multiple(primitive, args, parts, node)
     return Multiple(node, apply(square_of(primitive), node, *args))
@@ -173,25 +173,25 @@ def _follow(x: Node, name: str, ask: Callable[[Node, list[Node], dict[int, Any]]
     waiting = [x]
     while waiting:
         node = waiting[-1]
-        if _key(node) in known:
+        if _identify(node) in known:
             waiting.pop()
             continue
-        sources = _sources(node)
-        missing = [source for source in sources if _key(source) not in known]
+        sources = _find_sources(node)
+        missing = [source for source in sources if _identify(source) not in known]
         if missing:
             waiting += missing
         else:
             waiting.pop()
-            known[_key(node)] = ask(node, sources, known)
-    return known[_key(x)]
+            known[_identify(node)] = ask(node, sources, known)
+    return known[_identify(x)]
 
 
-def _key(node: Node) -> int:
+def _identify(node: Node) -> int:
     """Return the identity of a node: its index on a tape, which may hold a copy of the node."""
     return node.index if isinstance(node.level, Tape) else id(node)
 
 
-def _sources(node: Node) -> list[Node]:
+def _find_sources(node: Node) -> list[Node]:
     """Return the arguments of a node from which its root may come."""
     primitive = node.primitive
     if primitive is None or not _passes_roots(primitive, node):
@@ -275,7 +275,7 @@ def _expand(primitive: Primitive, odd: int, j: int, zero: Any, square: Any) -> A
     n = 2 * j + odd
     coefficient = _differentiate_at_0(primitive, n, lift(0, to_concrete(square)))
     number = coefficient * math.factorial(j) / math.factorial(n)
-    return apply(_term(primitive, odd, j), where(zero, number, 0), zero, square)
+    return apply(_make_term(primitive, odd, j), where(zero, number, 0), zero, square)
 
 
 def _differentiate_at_0(primitive: Primitive, n: int, zero: Any) -> Any:
@@ -289,7 +289,7 @@ def _differentiate_at_0(primitive: Primitive, n: int, zero: Any) -> Any:
 
 
 @cache
-def _term(primitive: Primitive, odd: int, j: int) -> Primitive:
+def _make_term(primitive: Primitive, odd: int, j: int) -> Primitive:
     """Make the primitive that returns its first argument; its derivative is the next term."""
     term = replace(
         TABLE["pos"],

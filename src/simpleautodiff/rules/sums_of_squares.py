@@ -21,13 +21,13 @@ _MULTIPLYING = {"div", "einsum", "matmul", "mul"}
 
 
 @cache
-def _marked_sum() -> Primitive:
+def _make_marked() -> Primitive:
     return replace(TABLE["pos"], by_type=None, listed=False)
 
 
 def as_sum_of_squares(x: Any) -> Any:
     """Mark x as a sum of squares; the caller knows that it is one, as x @ A @ x for some A."""
-    return apply(_marked_sum(), x)
+    return apply(_make_marked(), x)
 
 
 def is_sum_of_squares(x: Node) -> bool:
@@ -45,7 +45,7 @@ def is_sum_of_squares(x: Node) -> bool:
                 return False
         elif id(node) not in seen and not _is_square(node):
             seen.add(id(node))
-            terms = _terms(node)
+            terms = _list_terms(node)
             if terms is None:
                 return False
             waiting += terms
@@ -61,7 +61,7 @@ def _is_square(node: Node) -> bool:
         return any(_is_conjugate(*each) for each in (pair, pair[::-1]))
     if primitive is None or is_complex(to_plain(node.value)):
         return False
-    if primitive is _marked_sum():
+    if primitive is _make_marked():
         return True
     if name == "mul" or (name == "matmul" and len(shape(to_plain(node.value))) == 0):
         return is_same(first, others[0])
@@ -76,7 +76,7 @@ def _is_conjugate(z: Any, w: Any) -> bool:
     return type(w) in NODES and w.operator == "conj" and is_same(w.args[0], z)
 
 
-def _terms(node: Node) -> list[Any] | None:
+def _list_terms(node: Node) -> list[Any] | None:
     """Return the arguments that must be sums of squares, or weights, for the node to be one."""
     name, args = node.operator, origin(node)[1]
     if node.primitive in STATED:

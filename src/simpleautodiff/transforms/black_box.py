@@ -117,7 +117,7 @@ class BlackBox:
 
     def evaluate(self, given: list[Any]) -> list[Any]:
         """Return the results for some arguments, from as few calls as possible."""
-        keys = [_key(arguments) for arguments in given]
+        keys = [_make_key(arguments) for arguments in given]
         missing = {
             key: args for key, args in zip(keys, given, strict=True) if key not in self._cache
         }
@@ -182,8 +182,10 @@ class BlackBox:
         value_size = np.abs(value)[:, None]
         for shrink in _SHRINK:
             h = noise**0.2 * shrink * size
-            wide, bend = self._central(call, x, h, order)
-            narrow, less = self._central(call, x, h / 3**0.5, order)  # h/2 could hide rounding
+            wide, bend = self._take_differences(call, x, h, order)
+            narrow, less = self._take_differences(
+                call, x, h / 3**0.5, order
+            )  # h/2 could hide rounding
             slope = (3 * narrow - wide) / 2
             rough = np.abs(bend - 3 * less + 4 * value[:, None]) / 2  # almost 0 if f is smooth
             guess = np.abs(slope - narrow) + np.maximum(noise * value_size, rough) / h
@@ -198,7 +200,7 @@ class BlackBox:
         self.judge(worst, noise, order + 1)
         return best
 
-    def _central(self, call: _Call, x: Any, h: Any, order: int) -> tuple[Any, Any]:
+    def _take_differences(self, call: _Call, x: Any, h: Any, order: int) -> tuple[Any, Any]:
         """Return differences with one step for each input, as columns, and the sums."""
         steps = np.diag(h.astype(x.dtype))
         points = np.concatenate([x + steps, x - steps])
@@ -284,7 +286,7 @@ class _Cache(dict[Any, Any]):
             del self[next(iter(self))]
 
 
-def _key(tree: Any) -> Any:
+def _make_key(tree: Any) -> Any:
     """Return a key that tells the arguments of one call from those of others."""
     return tuple(
         [

@@ -136,9 +136,9 @@ def _set_apart(result: Any, given: Any) -> Any:
 
 
 def _protect(value: Any) -> Any:
-    """Return an argument to which writes are refused, or noticed: it has to be there again.
+    """Return a copy of an argument that refuses writes, or notices them: it is needed unchanged.
 
-    It is a copy: `ufunc.at` writes to an array that is read-only, too.
+    The original would not do: `ufunc.at` writes to an array that is read-only, too.
     """
     return _refuse_writes(value.copy("K")) if isinstance(value, np.ndarray) else twin(value)
 
@@ -153,7 +153,7 @@ def _refuse_writes(value: Any) -> Any:
 
 
 def _is_of_write(error: Exception) -> bool:
-    """Tell whether an argument was written to, or a node of outside to an array."""
+    """Tell whether an error is one of writing: to an argument, or of an outer node to an array."""
     lost = any(isinstance(x, LostDerivativeError) for x in (error, error.__cause__))
     return lost or "read-only" in str(error)
 

@@ -139,7 +139,7 @@ class SavedCall:
             return f(*args)
 
         self.recorded = RecordedCall(call, Selection(values), tape=tape)
-        self.result = map_leaves(self._value, self.recorded.result)
+        self.result = map_leaves(self._take_value, self.recorded.result)
         self.left_out: set[int] = set()
         self.saved: list[SavedValue] = []
         for node in tape:
@@ -158,7 +158,7 @@ class SavedCall:
         pairs = zip(self.given, self.recorded.inputs, strict=True)
         return self.recorded.turned is None and all([take_current(x) is node for x, node in pairs])
 
-    def _value(self, leaf: Any) -> Any:
+    def _take_value(self, leaf: Any) -> Any:
         return leaf.value if self.recorded.has_recorded(leaf) else leaf
 
     def pull(self, inputs: tuple[Any, ...], seeds: list[tuple[Any, Any]]) -> list[Any]:

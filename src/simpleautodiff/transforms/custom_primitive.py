@@ -253,8 +253,8 @@ def _verify_arrays(
 ) -> bool:
     """Test one rule along a line through a point that is made of arrays."""
     x = point[i]
-    weights = map_leaves(lambda leaf: _vary(np.cos, leaf), wrapping(*point))
-    direction = flatten(map_leaves(lambda leaf: _vary(np.sin, leaf), x))[0]
+    weights = map_leaves(lambda leaf: _make_varied(np.cos, leaf), wrapping(*point))
+    direction = flatten(map_leaves(lambda leaf: _make_varied(np.sin, leaf), x))[0]
     leaves, rebuild = flatten(x)
 
     def along(t: Any) -> Any:
@@ -274,7 +274,7 @@ def _verify_arrays(
     return known
 
 
-def _vary(function: Callable[..., Any], like: Any) -> Any:
+def _make_varied(function: Callable[..., Any], like: Any) -> Any:
     return function(np.arange(1.0, np.size(like) + 1)).reshape(np.shape(like))
 
 

@@ -47,7 +47,7 @@ def _extrapolate(f: Callable[[float], Any], x: float, h: float) -> tuple[float, 
     previous: list[float] = []
     try:
         for _ in range(12):
-            line = [(_real(f(x + h)) - _real(f(x - h))) / (2 * h)]
+            line = [(_check_real(f(x + h)) - _check_real(f(x - h))) / (2 * h)]
             factor = shrink * shrink
             for older in previous:
                 line.append((line[-1] * factor - older) / (factor - 1))
@@ -64,7 +64,7 @@ def _extrapolate(f: Callable[[float], Any], x: float, h: float) -> tuple[float, 
     return best, error
 
 
-def _real(number: Any) -> float:
+def _check_real(number: Any) -> float:
     if isinstance(number, complex):  # Python's (-1.0) ** 0.5
         raise ValueError("a complex number")
     return float(number)

@@ -225,7 +225,7 @@ def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
 
 
 def push_inside(f: F, primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-    """Push tangents inside of a rule: structural zeros stay, whole ones and those of elements."""
+    """Push tangents for a rule: structural zeros, also of single elements, are kept as such."""
     level = JetLevel(1)
     pairs = zip(primals, tangents, strict=True)
     jets = tuple([Jet(check_argument(x, f), [dot], level) for x, dot in pairs])

@@ -165,9 +165,9 @@ def _sweep_elements(recorded: RecordedCall, of: Any, chunk_size: int | None, swe
 
 
 def _sweep_units(units: Any, of: Any, sweep: F, whole: bool) -> list[Any]:
-    """Sweep for several elements at a time; `whole` functions on the tape need to know all zeros.
+    """Sweep for several elements at a time; `whole` says that the tape holds calls of functions.
 
-    The zeros of their seeds are structural. That matters if some slope is infinite, and only then
+    The zeros of the seeds are structural. That matters if some slope is infinite, and only then
     is it worth its time: 0 × inf is nan, so a result without a nan is right. If the sweeps are
     recorded or differentiated in turn, nothing is known of the slopes that are met then.
     """

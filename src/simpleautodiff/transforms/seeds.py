@@ -40,10 +40,10 @@ def _match_leaf(leaf: Any, model: Any, what: str) -> Any:
         raise ArgumentError(
             f"{what} must have the shape {shape_of(model)}, but has {shape_of(leaf)}"
         )
-    return _match_kind(leaf, model, what)
+    return _match_type(leaf, model, what)
 
 
-def _match_kind(number: Any, like: Any, what: str) -> Any:
+def _match_type(number: Any, like: Any, what: str) -> Any:
     """Convert one number of a seed to the type of the value it belongs to; a real one is real."""
     inner, model = to_plain(number), to_plain(like)
     if is_complex(inner) and not is_complex(model):
@@ -68,7 +68,7 @@ def check_tuples(name: str, primals: Any, tangents: Any) -> None:
 
 
 def copy_shared(derivatives: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
-    """Copy views, what is one of the `given` arrays, and what is there twice."""
+    """Copy each array that is a view, is one of the `given` arrays, or has occurred before."""
     seen, own = {id(x) for x in given}, []
     for x in derivatives:
         if isinstance(x, np.ndarray):

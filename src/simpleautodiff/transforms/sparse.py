@@ -112,7 +112,7 @@ def sparse_hessian(f: F, argnums: int = 0, *, pattern: Any = None) -> F:
         known = (known + known.T).tocsr()
         colors = color_symmetric(known)
         swept = _push_colors(recorded, results, colors)
-        neighbours = _neighbours(known)
+        neighbours = _find_neighbours(known)
         counts = [np.bincount(colors[row], minlength=1) for row in neighbours]
 
         def read(i: Any, j: Any) -> Any:
@@ -145,7 +145,7 @@ def _record(f: F, argnums: Argnums, args: Any, kwargs: Any) -> tuple[RecordedCal
 def _find_pattern(recorded: RecordedCall, results: Sequence[Any]) -> Any:
     """Return which numbers of the results depend on which numbers of the inputs."""
     sparse = optional("scipy.sparse", "a sparse matrix", "scipy")
-    sizes = [_size(node) for node in recorded.inputs]
+    sizes = [_count_elements(node) for node in recorded.inputs]
     total, starts = sum(sizes), np.cumsum([0, *sizes])
     every = sparse.eye_array(total, dtype=bool, format="csr")
     sets: dict[int, Any] = {
@@ -158,7 +158,7 @@ def _find_pattern(recorded: RecordedCall, results: Sequence[Any]) -> Any:
                 found = _carry_sets(node, k, arg, sets[arg.index])
                 if found is not None:
                     sets[node.index] = found + sets[node.index] if node.index in sets else found
-    nothing = [sparse.csr_array((_size(result), total), dtype=bool) for result in results]
+    nothing = [sparse.csr_array((_count_elements(result), total), dtype=bool) for result in results]
     parts = [
         sets.get(result.index, none) if recorded.has_recorded(result) else none
         for result, none in zip(results, nothing, strict=True)
@@ -179,7 +179,7 @@ def _carry_sets(node: Node, k: int, arg: Node, sets: Any) -> Any:
     full, own = shape_of(node), shape_of(arg)
     if full == own:
         return sets
-    places = np.arange(_size(arg)).reshape(own)
+    places = np.arange(_count_elements(arg)).reshape(own)
     return sets[np.broadcast_to(places, full).ravel()]
 
 
@@ -208,7 +208,7 @@ def _find_map(derivative: Linear, before: Any, after: Any, like: Any) -> Any:
     return found.T.tocsr() if n < m else found
 
 
-def _size(x: Any) -> int:
+def _count_elements(x: Any) -> int:
     return math.prod(shape_of(x))
 
 
@@ -234,7 +234,7 @@ def color_symmetric(pattern: Any) -> Any:
 
     So each number of a symmetric matrix is alone with its colour in its row or in its column.
     """
-    neighbours = _neighbours(pattern)
+    neighbours = _find_neighbours(pattern)
     colors = np.full(pattern.shape[0], -1)
 
     def repeats(w: int, beside: int) -> bool:
@@ -251,7 +251,7 @@ def color_symmetric(pattern: Any) -> Any:
     return colors
 
 
-def _neighbours(pattern: Any) -> list[Any]:
+def _find_neighbours(pattern: Any) -> list[Any]:
     """Return the columns of the nonzeros of each row, including the diagonal."""
     rows = [
         pattern.indices[start:end]
@@ -291,7 +291,7 @@ def _sweep_colors(colors: Any, of: Sequence[Any], sweep: F) -> Any:
 
 def _split(chosen: Any, like: Sequence[Any]) -> list[Any]:
     """Return the mask `chosen` as ones and zeros, in the shapes of some arrays."""
-    ends = np.cumsum([_size(x) for x in like])[:-1]
+    ends = np.cumsum([_count_elements(x) for x in like])[:-1]
     parts = zip(np.split(chosen, ends), like, strict=True)
     return [part.reshape(shape_of(x)).astype(np.result_type(to_plain(x)))[()] for part, x in parts]
 

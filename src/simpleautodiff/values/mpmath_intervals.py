@@ -24,12 +24,12 @@ def _interval(x: Any) -> Any:
     return mpmath.iv.convert(x)
 
 
-def _number(end: Any) -> Any:
+def _to_number(end: Any) -> Any:
     """Convert an end of an interval, which mpmath gives as an interval, to a number."""
     return mpmath.mp.make_mpf(end._mpi_[0])
 
 
-def _between(lo: Any, hi: Any) -> Any:
+def _enclose(lo: Any, hi: Any) -> Any:
     """Return the interval from the lower end of one to the upper end of another."""
     return mpmath.iv.mpf([lo.a, hi.b])
 
@@ -43,7 +43,7 @@ def _increasing(
         x = _interval(x)
         if (least is not None and x.a < least) or (most is not None and x.b > most):
             raise DomainError(f"{x} is not inside of the domain from {least} to {most}")
-        return _between(at_end(x.a), at_end(x.b))
+        return _enclose(at_end(x.a), at_end(x.b))
 
     return enclose
 
@@ -66,7 +66,7 @@ def _with_guard_bits(f: Function) -> Function:
     def at_end(x: Any) -> Any:
         bits = mpmath.iv.prec + _GUARD_BITS
         with mpmath.workprec(bits):
-            value = f(_number(x))
+            value = f(_to_number(x))
             room = mpmath.ldexp(abs(value), _MARGIN_BITS - bits)
             return mpmath.iv.mpf([value - room, value + room])
 
@@ -115,7 +115,7 @@ def _stepwise(f: Function) -> Function:
 
     def enclose(x: Any) -> Any:
         x = _interval(x)
-        ends = {int(f(_number(end))) for end in (x.a, x.b)}
+        ends = {int(f(_to_number(end))) for end in (x.a, x.b)}
         if len(ends) > 1:
             raise DomainError(f"{x} contains a step; make the box smaller")
         return mpmath.iv.mpf(ends.pop())
@@ -132,7 +132,7 @@ def _sign(x: Any) -> Any:
 
 def _maximum(x: Any, y: Any) -> Any:
     x, y = _interval(x), _interval(y)
-    return _between(x if x.a >= y.a else y, x if x.b >= y.b else y)
+    return _enclose(x if x.a >= y.a else y, x if x.b >= y.b else y)
 
 
 def _minimum(x: Any, y: Any) -> Any:
@@ -147,7 +147,7 @@ def _sinc_derivative(n: Any, x: Any) -> Any:
     x, order = _interval(x), int(n.a if hasattr(n, "a") else n)
     middle, bits = x.mid, mpmath.iv.prec + _GUARD_BITS
     with mpmath.workprec(bits):
-        value = mpmath.diff(mpmath.sincpi, _number(middle), order)
+        value = mpmath.diff(mpmath.sincpi, _to_number(middle), order)
         room = mpmath.ldexp(1, _MARGIN_BITS - bits) * mpmath.pi**order
         enclosed = mpmath.iv.mpf([value - room, value + room])
     return enclosed + mpmath.iv.pi ** (order + 1) / (order + 2) * (x - middle)

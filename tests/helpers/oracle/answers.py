@@ -22,6 +22,7 @@ TIERS = ("numpy", "tape", "cheap", "optimised")
 # Programs with one of each are compared between the engines alone: the square of a root is restated
 # where the root is 0, and in a batch or a recorded program, which may come to that, everywhere.
 KINKS_OF_SQUARES = {"raw abs", "raw hypot", "raw sqrt", "root or"}
+CHOICES = {"where", "larger", "root or"}  # by np.where, of two
 SQUARES = {"mul", "power 2", "raw square", "product", "columns", "norm", "raw power"}
 
 
@@ -309,20 +310,18 @@ def _flat(statements):
                 yield from _flat(part)
 
 
+def _operations(program):
+    """Return the names of the operations of a program."""
+    return {name for _, name, *_ in _flat(program.statements) if isinstance(name, str)}
+
+
 def by_differences(program):
     """Answer by differences, of the value alone: in each input along one direction.
 
     The gradient of the plain engine is moved by what differences add to it, so that answers have
     the same form; nothing is said where steps of two sizes give two derivatives.
     """
-    smooth = (
-        not {
-            operation
-            for _, operation, *_ in _flat(program.statements)
-            if isinstance(operation, str)
-        }
-        & KINKED
-    )
+    smooth = not _operations(program) & KINKED
     if program.kind != "gradient" or program.dtype != np.float64 or program.wild or not smooth:
         return None
     if program.branches:
@@ -389,9 +388,7 @@ EXACT |= {f"precise {tier}" for tier in TIERS}
 
 def can_compare(program, way):
     """Tell whether a way to answer means the same for a program."""
-    used = {
-        operation for _, operation, *_ in _flat(program.statements) if isinstance(operation, str)
-    }
+    used = _operations(program)
     if way != "fast" and program.wild and used & KINKS_OF_SQUARES and used & SQUARES:
         return False
     overflows = "huge times" in used and has_huge(program)  # Σ c x may become c Σ x
@@ -449,8 +446,19 @@ def differences(program, ways=QUICK, taken=None):
 
 
 def _is_of_floats(program):
-    """Tell whether Python's floats are all that a program computes with: np.where makes others."""
-    return type(program.xs[0]) is float and "raw copysign" not in str(program.statements)
+    """Tell whether Python's floats are all that a program computes with.
+
+    np.where makes others of NumPy's constants, whose functions have last bits of their own. The
+    second derivative of the cube of a root has its square, which is restated.
+    """
+    used = _operations(program)
+    cubed = "power 3" in used and used & KINKS_OF_SQUARES and program.kind in ("hvp", "twice")
+    chosen = any(
+        statement[0] == "constant" and statement[1] in CHOICES
+        for statement in _flat(program.statements)
+    )
+    others = chosen or cubed or "raw copysign" in used
+    return type(program.xs[0]) is float and not others
 
 
 def _compare_all(program, expected, found, bits):

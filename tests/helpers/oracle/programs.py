@@ -25,6 +25,7 @@ LIMITS = {
     "block": [2, 5, 2**15],
     "near": [0, 8, 2**20],
     "many": [1, 8, 1024],
+    "repeated": [0, 2**24],
 }
 
 # Operations, as they are written: of arrays a and b and a number s. ---------------------------

@@ -44,7 +44,7 @@ from simpleautodiff.values.pytree import flatten
 
 
 class Parting(BaseException):
-    """Raised to tell `vmap` that examples take different branches; `answers` has that of each."""
+    """Raised to tell `vmap` that examples take different branches: `answers` says which."""
 
     def __init__(self, level: Any, answers: Any) -> None:
         super().__init__()
@@ -71,14 +71,14 @@ class BatchLevel(OpaqueLevel):
             raise self.part_at(error) from None
 
     def part_at(self, error: BaseException) -> BaseException:
-        """Return what to raise for an error that may be one of some examples alone.
+        """Return what to raise instead of an error that perhaps only some examples cause.
 
-        The function may catch it, and go on otherwise with those examples than with others.
+        The function may catch it, and compute something else for those examples than for others.
         """
         return OneByOne(self) if self.splits and self.size > 1 else error
 
     def part_by(self, question: Callable[..., Any], x: Batch, settings: tuple[Any, ...]) -> None:
-        """Have `vmap` separate examples for which a question about an array has other answers."""
+        """Have `vmap` separate examples that answer a question about an array differently."""
         level, whole = self, x.value
         while type(whole) is Batch:
             level, whole = whole.level, whole.value  # type: ignore[assignment]

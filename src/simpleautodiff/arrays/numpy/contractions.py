@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from simpleautodiff.arrays.given_values import ROUNDED_OTHERWISE
 from simpleautodiff.arrays.join_arrays import stack
 from simpleautodiff.arrays.registry import Function, as_array, implements, to_dtype
-from simpleautodiff.arrays.shaping import diagonal
+from simpleautodiff.arrays.shaping import diagonal, move_by_index
 from simpleautodiff.arrays.writes.views import note
 from simpleautodiff.arrays.writes.writable import view_or_copy
 from simpleautodiff.arrays.writes.writing import OTHER_VIEWS
@@ -85,9 +87,9 @@ def einsum(*operands: Any, dtype: Any = None) -> Any:
     terms, output = _expand_subscripts(
         subscripts.replace(" ", ""), [len(shape_of(x)) for x in arrays]
     )
-    terms, arrays = _drop_broadcast_axes(terms, arrays)
+    terms, arrays = _take_diagonals(*_drop_broadcast_axes(terms, arrays))
     result = make_einsum(len(arrays))(",".join(terms) + "->" + output, *arrays)
-    if len(arrays) == 1 and (move := _find_move(operands)):
+    if move := _find_move(operands):
         note(result, _find_operand(operands), lambda y: view_or_copy(y, move))
         return result  # NumPy ignores the dtype then
     return result if dtype is None else to_dtype(result, dtype)
@@ -100,6 +102,8 @@ def _find_operand(operands: tuple[Any, ...]) -> Any:
 
 def _find_move(operands: tuple[Any, ...]) -> Function | None:
     """Return an einsum of one array as a function of it, if NumPy returns a view: "ii->i"."""
+    if len(operands) > (2 if isinstance(operands[0], str) else 3):
+        return None
     move: Function = lambda x: np.einsum(*[x if y is array else y for y in operands])  # noqa: E731
     array = _find_operand(operands)
     outline = np.empty(shape_of(array), bool)
@@ -108,15 +112,24 @@ def _find_move(operands: tuple[Any, ...]) -> Function | None:
 
 def _view_by_einsum(*operands: Any, **how: Any) -> Any:
     """Return the view of a writable array that an einsum of it is; None if it is a copy."""
-    single = len(operands) <= (2 if isinstance(operands[0], str) else 3)
-    if not single or not isinstance(_find_operand(operands), Written):
+    if not isinstance(_find_operand(operands), Written) or "out" in how:
         return None
-    if "out" in how or not (move := _find_move(operands)):
-        return None
-    return view_or_copy(_find_operand(operands).writable(), move)
+    move = _find_move(operands)
+    return move and view_or_copy(_find_operand(operands).writable(), move)
+
+
+def _is_rounded_otherwise(*operands: Any, **how: Any) -> bool:
+    """Tell whether NumPy may add up in another order: many arrays, ellipses, diagonals."""
+    subscripts, *arrays = operands
+    if len(arrays) <= 2 and isinstance(subscripts, str) and "." not in subscripts:
+        terms = subscripts.partition("->")[0].split(",")
+        if all(len({*term}) == len(term) for term in terms):
+            return False
+    return _find_move(operands) is None
 
 
 OTHER_VIEWS[np.einsum] = _view_by_einsum
+ROUNDED_OTHERWISE[np.einsum] = _is_rounded_otherwise
 
 
 def _use_letters(operands: tuple[Any, ...]) -> list[Any]:
@@ -164,6 +177,16 @@ def _drop_broadcast_axes(terms: list[str], arrays: list[Any]) -> tuple[list[str]
         shape = tuple(n for n, k in zip(shape_of(array), keep, strict=True) if k)
         new_arrays.append(array if all(keep) else reshape(array, shape))
     return new_terms, new_arrays
+
+
+def _take_diagonals(terms: list[str], arrays: list[Any]) -> tuple[list[str], list[Any]]:
+    """Take the diagonal of an array whose letters are repeated: other elements are not selected."""
+    distinct = ["".join(dict.fromkeys(term)) for term in terms]
+    taken = [
+        array if term == once else move_by_index(partial(np.einsum, f"{term}->{once}"), array)
+        for term, once, array in zip(terms, distinct, arrays, strict=True)
+    ]
+    return distinct, taken
 
 
 @implements(np.kron)

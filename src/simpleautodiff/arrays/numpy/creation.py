@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections import deque
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,8 @@ from simpleautodiff.arrays.registry import (
     widen,
 )
 from simpleautodiff.arrays.shaping import add_axes, lay_out
+from simpleautodiff.arrays.writes.new_arrays import make_like, outline_of
 from simpleautodiff.arrays.writes.versions import Writable
-from simpleautodiff.arrays.writes.writing import make_like, outline_of
 from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.errors import ArgumentError, InputError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -117,7 +119,8 @@ def array(object: Any, dtype: Any = None, ndmin: int = 0, order: Any = None) -> 
     else:
         result = as_array(object)
     result = result if dtype is None else result.astype(dtype, copy=False)
-    return add_axes(lay_out(result, order), ndmin)
+    as_it_is = order is None and not ndmin
+    return result if as_it_is else add_axes(lay_out(result, order), ndmin)
 
 
 def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
@@ -132,13 +135,13 @@ def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
             )
         lengths.append(length)
         parts = [each for part in parts for each in part]
-    if any(map(_is_sequence, kinds)):
-        parts = [array(part) if _is_sequence(type(part)) else part for part in parts]
+    nested_kinds = {kind for kind in kinds if _is_sequence(kind)}
+    if nested_kinds:
+        parts = [array(part) if type(part) in nested_kinds else part for part in parts]
     return parts, lengths
 
 
-def _is_sequence(kind: type) -> bool:
-    return issubclass(kind, _SEQUENCES)
+_is_sequence: Callable[[type], bool] = lru_cache(lambda kind: issubclass(kind, _SEQUENCES))
 
 
 def new_array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:

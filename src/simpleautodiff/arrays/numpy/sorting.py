@@ -126,7 +126,7 @@ _DISCRETE = {"inverted_cdf", "closest_observation", "lower", "higher", "nearest"
 
 
 def _like(weights: Any, a: Any, axis: Any) -> Any:
-    """Return plain weights, one for each element, with the reduced axes in front."""
+    """Return plain weights in the shape of `a`, with the reduced axes joined and put in front."""
     weights = np.asarray(to_plain(weights))
     if weights.shape != shape_of(a):
         spread = [-1 if i in axes_of(a, axis) else 1 for i in range(len(shape_of(a)))]

@@ -325,9 +325,9 @@ def _refuse_law(*args: Any) -> Any:
 
 
 def _refuse_count(*counts: Any) -> Any:
-    """Refuse a node as a parameter that is a whole number; SciPy checks all parameters first."""
+    """Refuse a node as a parameter that is an integer; SciPy checks all parameters first."""
     raise RuleError(
-        "this parameter is a whole number, in which there is no derivative. Pass a plain number "
+        "this parameter is an integer, in which there is no derivative. Pass a plain number "
         f"(node.value is one){cite_line()}"
     )
 

@@ -11,7 +11,7 @@ from simpleautodiff.arrays.registry import as_array, implements_scipy
 from simpleautodiff.arrays.scipy.sparse_nodes import (
     SparseNode,
     as_sparse_node,
-    from_places,
+    from_indices,
     make_bands,
     make_diagonals,
     multiply_by_kronecker,
@@ -179,7 +179,7 @@ def _join_blocks(blocks: Any, format: Any = None, dtype: Any = None) -> SparseNo
     ]
     data, rows, columns_of_data = zip(*placed, strict=True)
     shape = int(top[-1]), int(left[-1])
-    return from_places(
+    return from_indices(
         concatenate(data), np.concatenate(rows), np.concatenate(columns_of_data), shape
     )
 

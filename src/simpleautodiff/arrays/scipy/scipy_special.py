@@ -117,7 +117,7 @@ def _fdtrc(m: Any, n: Any, x: Any) -> Any:
 
 
 def _start_steeply(m: Any, n: Any, x: Any) -> tuple[Any, Any]:
-    """Tell where x is 0 and the F distribution steep; return there x of the beta distribution.
+    """Tell where x is 0 and the F distribution steep; return the argument of its beta function.
 
     It does not depend on the degrees of freedom: the distribution is 0 there for all of them.
     """

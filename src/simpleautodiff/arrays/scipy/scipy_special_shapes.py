@@ -93,7 +93,7 @@ def _log_density(x: Any, k: Any) -> Any:
 
 
 def _at_end(x: Any, k: Any, at_end: Function, below: float, elsewhere: Function) -> Any:
-    """Return a function of 1 - kx and k where that is 0, which is `below` for k < 0, or another."""
+    """Return `at_end` or, if k < 0, `below` where 1 - kx is 0, and `elsewhere` everywhere else."""
     rest = 1 - k * x
     end = to_plain(rest) == 0
     there = where_row(end & (to_plain(k) > 0), k, 1.0)
@@ -111,7 +111,7 @@ def _kappa4_logpdf(x: Any, h: Any, k: Any) -> Any:
 
 
 def _leave_low_end(x: Any, h: Any, k: Any) -> tuple[Any, list[Any]]:
-    """Tell where x is the end 1/k of a support with k < 0; return arguments with 0 there.
+    """Tell where x is the lower end 1/k of a support, as k < 0; replace the arguments by 0 there.
 
     There the distribution function and all its derivatives are 0.
     """

@@ -104,7 +104,7 @@ def _lost_derivative(error: BaseException | None) -> bool:
 
 
 def refuse_nodes(function: Any, name: str) -> Any:
-    """Return a function that raises where it would give a node to compiled code, which prints."""
+    """Return a function that raises if it returns a node: compiled code would print the error."""
 
     @functools.wraps(function)
     def refusing(*args: Any, **named: Any) -> Any:

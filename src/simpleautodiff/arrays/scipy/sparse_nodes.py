@@ -73,7 +73,7 @@ class SparseNode:
                 f"A[[i], :] or A[:, [j]], elements at lists of indices by A.toarray(){cite_line()}"
             )
         part = places.tocoo()
-        return from_places(getitem(self.data, part.data - 1), part.row, part.col, part.shape)
+        return from_indices(getitem(self.data, part.data - 1), part.row, part.col, part.shape)
 
     def __matmul__(self, x: Any) -> Any:
         if isinstance(x, SparseNode) or hasattr(x, "tocsr"):
@@ -125,7 +125,7 @@ class SparseNode:
         if other.shape != self.shape:
             raise ArgumentError(f"matrices of shapes {self.shape}, {other.shape} are added")
         rows, columns = np.concatenate([self.pattern.places, other.pattern.places], 1)
-        return from_places(concatenate([self.data, other.data]), rows, columns, self.shape)
+        return from_indices(concatenate([self.data, other.data]), rows, columns, self.shape)
 
     __radd__ = __add__
 
@@ -195,7 +195,7 @@ def multiply_sparse(a: SparseNode, b: SparseNode) -> SparseNode:
     within = np.arange(len(left)) - np.repeat(np.cumsum(counts) - counts, counts)
     right = order[starts[meets[left]] + within]
     products = getitem(a.data, left) * getitem(b.data, right)
-    return from_places(products, rows[left], b_columns[right], (a.shape[0], b.shape[1]))
+    return from_indices(products, rows[left], b_columns[right], (a.shape[0], b.shape[1]))
 
 
 def multiply_by_kronecker(A: Any, B: Any, format: Any = None) -> SparseNode:
@@ -207,10 +207,10 @@ def multiply_by_kronecker(A: Any, B: Any, format: Any = None) -> SparseNode:
     )
     products = reshape(a.data, (-1, 1)) * reshape(b.data, (1, -1))
     shape = a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]
-    return from_places(reshape(products, (-1,)), rows, columns, shape)
+    return from_indices(reshape(products, (-1,)), rows, columns, shape)
 
 
-def from_places(data: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> SparseNode:
+def from_indices(data: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> SparseNode:
     """Return the matrix with elements at given indices; elements with equal indices are added."""
     rows, columns = np.asarray(rows, np.intp), np.asarray(columns, np.intp)
     keys, which = np.unique(rows * shape[1] + columns, return_inverse=True)
@@ -231,20 +231,20 @@ def make_sparse(format: str, given: Any, shape: Any = None, **options: Any) -> S
             across = int(indices.max(initial=-1)) + 1
             shape = (len(starts) - 1, across)[:: 1 if format == "csr" else -1]
         pattern = sparse.Pattern(format, indices, starts, tuple(shape))
-        return from_places(as_array(data), *pattern.places, pattern.shape)
+        return from_indices(as_array(data), *pattern.places, pattern.shape)
     if len(parts) == 2 and format == "dia" and shape is not None:
         return make_bands(*parts, *shape)
     if len(parts) == 2 and np.ndim(parts[1]) == 2:
         rows, columns = (np.asarray(place) for place in parts[1])
         if shape is None:
             shape = int(rows.max(initial=-1)) + 1, int(columns.max(initial=-1)) + 1
-        return from_places(as_array(parts[0]), rows, columns, tuple(shape))
+        return from_indices(as_array(parts[0]), rows, columns, tuple(shape))
     if isinstance(given, SparseNode):
         return given
     if isinstance(given, Traced) and len(shape_of(given)) == 2:
         m, n = shape_of(given)
         rows, columns = np.indices((m, n)).reshape(2, -1)  # a 0 may have a derivative
-        return from_places(reshape(given, (-1,)), rows, columns, (m, n))
+        return from_indices(reshape(given, (-1,)), rows, columns, (m, n))
     raise RuleError(
         "a sparse matrix of nodes is made by csr_array((data, (rows, columns)), shape=...) or by "
         f"diags_array(diagonals, offsets=...){cite_line()}"
@@ -281,7 +281,7 @@ def make_diagonals(
         rows.append(first[0] + np.arange(length))
         columns.append(first[1] + np.arange(length))
         data.append(line)
-    return from_places(
+    return from_indices(
         concatenate(data), np.concatenate(rows), np.concatenate(columns), tuple(shape)
     )
 
@@ -302,7 +302,7 @@ def make_bands(
     rows = columns - offsets[:, None]
     inside = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
     elements = getitem(data, (lines[inside], columns[inside]))
-    return from_places(elements, rows[inside], columns[inside], shape)
+    return from_indices(elements, rows[inside], columns[inside], shape)
 
 
 def _is_list(diagonals: Any) -> bool:

@@ -239,7 +239,10 @@ class _Promotion:
 @cache
 def _promoted_class(node_class: type[Traced]) -> type[Traced]:
     """Return the class of promoted nodes for a class of nodes: it has the same layout."""
-    methods = {name: _forward_method(name) for name in SPECIAL_METHODS}
+    methods = {
+        name: (_forward_keywords if name[:7] == "__array" else _forward)(method)
+        for name, method in SPECIAL_METHODS.items()
+    }
     own = {
         "__slots__": (),
         "__module__": __name__,  # a class of this library, whatever name its base bears
@@ -260,10 +263,17 @@ def _attribute(self: Any, name: str) -> Any:
     return getattr(array.current if name == "value" else array, name)
 
 
-def _forward_method(name: str) -> Callable[..., Any]:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+def _forward(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of a promoted node that calls the method of its array."""
+
+    def call(self: Any, *args: Any) -> Any:
         array = _ARRAY.__get__(self)
-        answer = getattr(array, name)(*args, **kwargs)
+        answer = method(array, *args)
         return self if answer is array else answer
 
-    return method
+    return call
+
+
+def _forward_keywords(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return such a method that takes keywords, as NumPy's protocols do."""
+    return lambda self, *args, **kwargs: method(_ARRAY.__get__(self), *args, **kwargs)

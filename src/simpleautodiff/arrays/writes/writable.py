@@ -14,13 +14,19 @@ import math
 import operator
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from simpleautodiff.arrays.join_arrays import stack
 from simpleautodiff.arrays.shaping import layout_of
-from simpleautodiff.arrays.writes.example_indices import is_single, put_each, take_each
+from simpleautodiff.arrays.writes.array_view import ArrayView, Cell, IndexedView
+from simpleautodiff.arrays.writes.example_indices import (
+    is_single,
+    put_each,
+    take_each,
+    to_plain_index,
+)
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, Written, take_current, to_plain
 from simpleautodiff.core.node import NODES, TapeNode
@@ -41,18 +47,6 @@ READ_ONLY: set[Any] = {  # NumPy functions that return read-only views
     *(np.diagonal, np.diag, np.linalg.diagonal, np.broadcast_to),
     np.lib.stride_tricks.sliding_window_view,
 }
-Cell = tuple[int, ...]
-
-
-class ArrayView(NamedTuple):
-    """How an array views another: a function that reads it, and one that writes back."""
-
-    base: Writable
-    shape: tuple[int, ...]
-    read: Callable[[Any], Any]
-    write: Callable[[Any, Any], Any]
-    cell: Cell | None = None
-    index: Any = None  # its basic index into the other array, if it has one
 
 
 def current(self: Writable) -> Any:
@@ -73,7 +67,8 @@ def replace(self: Writable, new: Any) -> None:
     """Replace the content, in the array's dtype; the array that it is a view of changes with it."""
     new = cast_to_dtype(self, new)
     if self.as_view is None:
-        _memory_layout(self)  # the memory layout stays the same
+        if self.layout is None:
+            _memory_layout(self)  # the memory layout stays the same
         if isinstance(self.value, Traced) and not isinstance(new, Traced):
             new = set_item(self.value, new, ...)  # the value stays a node
         self.value, self.writes = new, {}
@@ -89,9 +84,11 @@ def _find_readable(base: Writable, cell: Cell | None) -> Any:
 
 def _fits(self: Writable, cell: Cell) -> bool:
     """Tell whether a cell is of the same size as those already written, so that none overlap."""
-    if self.as_view is not None or not self.writes:
-        return self.as_view is None
-    return len(cell) == len(next(iter(self.writes)))
+    if self.as_view is not None:
+        return False
+    for other in self.writes:
+        return len(cell) == len(other)
+    return True
 
 
 def as_cell(self: Writable, index: Any) -> Cell | None:
@@ -140,11 +137,13 @@ def dtype(self: Writable) -> Any:
 
 def cast_to_dtype(self: Writable, value: Any) -> Any:
     """Cast a value to the dtype of the array, as NumPy does when writing."""
-    wanted = dtype(self)
-    if issubclass(type(value), (int, float)):
+    _, wanted = self.form or _find_form(self)
+    kind = type(value)
+    if kind in NODES:
+        if type(value.value) in _NUMPY and value.value.dtype is wanted:
+            return value
+    elif issubclass(kind, (int, float)):
         return wanted.type(value)
-    if type(value) in NODES and type(value.value) in _NUMPY and value.value.dtype is wanted:
-        return value
     given = np.dtype(complex) if type(value) is complex else dtype_of(to_plain(value))
     if given == wanted:
         return value
@@ -183,7 +182,8 @@ def snapshot(x: Any) -> Any:
 
 def unpromote(x: Any) -> Any:
     """Return the version of a node that was current when it was read."""
-    return x.writable().first if issubclass(type(x), Written) else x
+    kind = type(x)
+    return x.writable().first if kind is not TapeNode and issubclass(kind, Written) else x
 
 
 def _apply_writes(self: Writable) -> None:
@@ -214,12 +214,17 @@ def _as_array(value: Any) -> Any:
 
 def get_item(self: Writable, index: Any) -> Any:
     """Return the selected elements: a view for a basic index, otherwise a scalar or a copy."""
+    if type(index) is not int:
+        index = to_plain_index(index)
     cell = as_cell(self, index)
-    if cell is not None and len(cell) == len(shape(self)):
-        if cell in self.writes:
-            return self.writes[cell]
-        array = unpromote(self.value) if _fits(self, cell) else self.current
-        return _read(array, cell if len(cell) > 1 else cell[0])
+    if cell is not None and len(cell) == len(self.form[0]):  # `as_cell` has found it
+        writes = self.writes
+        if cell in writes:
+            return writes[cell]
+        array = self.value if _fits(self, cell) else self.current
+        place = cell if len(cell) > 1 else cell[0]
+        is_node = type(array) is TapeNode
+        return getitem(array, place) if is_node else _read(unpromote(array), place)
     kind = type(index)
     if kind is not slice and not (kind is tuple and _BASIC.issuperset(map(type, index))):
         if find_batches(index):
@@ -228,17 +233,8 @@ def get_item(self: Writable, index: Any) -> Any:
             return _get_recorded_item(self, index)
         if not is_basic(index):
             return Writable(_read(self.current, index))
-    return Writable(
-        None,
-        ArrayView(
-            self,
-            _outline(self)[index].shape,
-            lambda base: getitem(base, index),
-            lambda base, new: set_item(base, new, index),
-            cell if self.as_view is None else None,
-            index,
-        ),
-    )
+    within = cell if self.as_view is None else None
+    return Writable(None, IndexedView(self, _outline_of(self.form[0])[index].shape, index, within))
 
 
 _BASIC = {int, slice, type(None), type(...)}

@@ -14,20 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.call_arguments import bind_arguments
 from simpleautodiff.arrays.call_hints import random_call_error
 from simpleautodiff.arrays.operators import BINARY
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
     IN_PLACE_FUNCTIONS,
     METHOD_NAMES,
-    PLAIN_FUNCTIONS,
     RETURNING_ARGUMENT,
-    bind_arguments,
-    implements,
     name_of,
     write_result,
 )
-from simpleautodiff.arrays.shaping import lay_out, layout_of
 from simpleautodiff.arrays.writes.example_indices import (
     has_repeats,
     is_recorded_mask,
@@ -37,6 +34,7 @@ from simpleautodiff.arrays.writes.example_indices import (
     put_where,
     to_plain_index,
 )
+from simpleautodiff.arrays.writes.new_arrays import NEW_ARRAY_FUNCTIONS, copy
 from simpleautodiff.arrays.writes.promotion import SPECIAL_METHODS, writable
 from simpleautodiff.arrays.writes.put_functions import write_at
 from simpleautodiff.arrays.writes.versions import Writable, as_made
@@ -52,7 +50,6 @@ from simpleautodiff.arrays.writes.writable import (
     repeat_for_flat,
     replace,
     shape,
-    snapshot,
     view_or_copy,
     views_or_copies,
     write_cell,
@@ -63,61 +60,12 @@ from simpleautodiff.errors import ArgumentError, LostDerivativeError, TraceError
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import find_batches, flat_indices, is_basic, set_item
 from simpleautodiff.rules.array.shapes import shape_of
-from simpleautodiff.values.functions import is_array
 from simpleautodiff.values.pytree import map_leaves
 
-_FLOAT = np.dtype(float)
+_FLOAT, _SCALARS = np.dtype(float), {float, np.float64}
 _BINARY_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 _COMPARISON_OPERATORS = ("lt", "le", "gt", "ge", "eq", "ne")
 _UNARY_OPERATORS = ("neg", "pos", "abs")
-
-
-@implements(np.copy)
-def copy(a: Any, order: str = "K") -> Writable:
-    """Return a writable copy."""
-    return Writable(snapshot(lay_out(a, order)))
-
-
-def make_like(function: Any) -> Callable[..., Any]:
-    """Implement zeros_like and its relatives: all but arrays of integers are writable."""
-
-    def implementation(a: Any, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
-        made = function(outline_of(a), *args, dtype=dtype, **kwargs)
-        return Writable(made) if made.dtype.kind in "fc" else made
-
-    return implementation
-
-
-def outline_of(a: Any) -> Any:
-    """Return a plain array of the shape, dtype and memory layout of `a`."""
-    if not is_array(to_plain(a)):
-        return to_plain(a)
-    layout = layout_of(a)
-    return np.empty_like(np.empty(np.shape(a)) if layout is None else layout, to_plain(a).dtype)
-
-
-_LIKE_FUNCTIONS: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)
-FUNCTIONS.update({function: make_like(function) for function in _LIKE_FUNCTIONS})
-FUNCTIONS[np.empty_like] = make_like(np.zeros_like)  # so that unwritten elements do not vary
-PLAIN_FUNCTIONS.difference_update(_LIKE_FUNCTIONS)
-
-
-def _make_new(function: Any) -> Callable[..., Writable]:
-    """Implement np.zeros(shape, like=x) and its relatives by returning a writable array."""
-
-    def implementation(*args: Any, dtype: Any = None, **kwargs: Any) -> Writable:
-        return Writable(function(*args, dtype=dtype, **kwargs))
-
-    return implementation
-
-
-_NEW_ARRAY_FUNCTIONS: tuple[Any, ...] = (np.zeros, np.ones, np.empty, np.eye, np.identity)
-FUNCTIONS.update({function: _make_new(function) for function in _NEW_ARRAY_FUNCTIONS})
-FUNCTIONS[np.empty] = _make_new(np.zeros)
-
-
-def _get(self: Writable, index: Any) -> Any:
-    return get_item(self, index if type(index) is int else to_plain_index(index))
 
 
 def _get_attribute(self: Writable, name: str) -> Any:
@@ -237,7 +185,7 @@ def _function(self: Writable, function: Any, types: Any, args: Any, kwargs: Any)
 
 def _call_function(function: Any, args: Any, kwargs: Any) -> Any:
     first = args[0] if args else None
-    if function in _NEW_ARRAY_FUNCTIONS:
+    if function in NEW_ARRAY_FUNCTIONS:
         return FUNCTIONS[function](*args, **kwargs)  # called for `like=`, which is not passed on
     if function in IN_PLACE_FUNCTIONS and isinstance(first, (Traced, Written)):
         return IN_PLACE_FUNCTIONS[function](first.writable(), *args[1:], **kwargs)
@@ -328,7 +276,7 @@ def methods_of_writable() -> dict[str, Any]:
     """Return the methods of writable arrays, by name."""
     methods: dict[str, Any] = {
         "__setitem__": _set,
-        "__getitem__": _get,
+        "__getitem__": get_item,
         "__len__": lambda self: len(self.current),
         "shape": property(shape),
         "__iter__": lambda self: (self[i] for i in range(len(self))),
@@ -417,7 +365,7 @@ def _make_augmented(name: str, function: Callable[[Any, Any], Any]) -> Callable[
     quick: Callable[..., Any] = BINARY.get(name[3:-2], function)
 
     def change(self: Traced, other: Any) -> Any:
-        if type(self) in NODES and type(self.value) is float:
+        if type(self) in NODES and type(self.value) in _SCALARS:
             return quick(self, other)
         if not shape_of(self):
             return function(self, other)

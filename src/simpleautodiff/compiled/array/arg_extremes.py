@@ -22,7 +22,7 @@ _EXTREMES = {np.argmin: "min", np.argmax: "max"}
 _WHOLE, _TRUTH = np.dtype(np.int64), np.dtype(bool)
 
 
-def find_places(plan: LoopSchedule, line: Line) -> Line:
+def find_indices(plan: LoopSchedule, line: Line) -> Line:
     """Return the last of the lines that replace `np.argmin` or `np.argmax`.
 
     Any other line is returned unchanged.

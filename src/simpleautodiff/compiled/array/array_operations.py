@@ -40,7 +40,7 @@ from simpleautodiff.compiled.array.classify import (
 from simpleautodiff.compiled.array.gather import choice
 from simpleautodiff.compiled.array.linalg.matrix_rows import has_scipy
 from simpleautodiff.compiled.array.loops import Loop
-from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref, places
+from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref, find_refs
 from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter
 from simpleautodiff.rules.array.indexing import is_basic
 
@@ -75,7 +75,7 @@ def _decide_reduction(plan: LoopSchedule, line: Line) -> str:
 
 
 def _is_fixed(index: Any) -> bool:
-    return next(places(index), None) is None
+    return next(find_refs(index), None) is None
 
 
 def _is_plain(index: Any) -> bool:
@@ -176,7 +176,7 @@ def read_by_element(program: RecordedProgram) -> set[int]:
         int(place)
         for line in program.lines
         if line.what is not None and (can_lower(line.what, line.dtype) or _is_reduction(line))
-        for place in places(line.args)
+        for place in find_refs(line.args)
     }
 
 

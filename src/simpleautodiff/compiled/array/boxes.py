@@ -14,7 +14,7 @@ import numpy as np
 from simpleautodiff.compiled.array.classify import LAYERS
 from simpleautodiff.compiled.array.gather import choice
 from simpleautodiff.compiled.array.view_accesses import Shape, View, apply_view
-from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
+from simpleautodiff.compiled.recording.trace_program import Line, Ref, find_refs
 from simpleautodiff.rules.array.indexing import is_basic
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _box_at(view: View, index: Any, shape: Shape) -> Boxes:
 
 def _boxes_of_places(view: View, index: Any, shape: Shape) -> Iterator[tuple[Box, View]]:
     """Yield a box for each element, or subarray, that a short array of indices selects."""
-    chosen = choice(index, len(shape)) if next(places(index), None) is None else None
+    chosen = choice(index, len(shape)) if next(find_refs(index), None) is None else None
     if chosen is None:
         return
     parts = np.broadcast_arrays(*[np.asarray(part) for part in chosen.parts])

@@ -12,7 +12,7 @@ from simpleautodiff.compiled.array.build_loops import Task, read_by, written_by
 from simpleautodiff.compiled.array.classify import INPUT, NUMPY
 from simpleautodiff.compiled.array.loops import Access, Loop
 from simpleautodiff.compiled.array.schedule import LoopSchedule
-from simpleautodiff.compiled.recording.trace_program import places
+from simpleautodiff.compiled.recording.trace_program import find_refs
 
 LINE = 64  # bytes of a cache line
 _PAGE = 4096  # bytes after which addresses share a place in the cache
@@ -45,7 +45,7 @@ class BufferLayout:
         for number, how in enumerate(plan.how):
             if how in (INPUT, NUMPY):
                 self._enter(number)
-        for place in places(plan.outputs):
+        for place in find_refs(plan.outputs):
             self._enter(plan.views[place].root)
         self._work = work
         self.shared = self._lay_out(work)

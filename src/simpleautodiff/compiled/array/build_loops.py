@@ -23,7 +23,7 @@ from simpleautodiff.compiled.array.linalg.matrix_calls import LapackRoutine
 from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.view_accesses import Shape, View, squeeze
-from simpleautodiff.compiled.recording.trace_program import places
+from simpleautodiff.compiled.recording.trace_program import find_refs
 from simpleautodiff.compiled.scalar.share_reciprocals import share_reciprocals
 
 
@@ -170,7 +170,7 @@ def _by_itself(plan: LoopSchedule, number: int) -> Iterator[Task]:
 
 def prune(work: list[Task], plan: LoopSchedule) -> list[Task]:
     """Return the tasks without results that nothing reads, and with simpler loop bodies."""
-    read = {plan.views[place].root for place in places(plan.outputs)}
+    read = {plan.views[place].root for place in find_refs(plan.outputs)}
     kept: list[Task] = []
     for piece in reversed(work):
         if isinstance(piece, Loop):
@@ -213,7 +213,7 @@ def read_by(plan: LoopSchedule, piece: Task) -> Iterator[int]:
         yield from (piece.low, piece.high)
     else:
         line = plan.lines[piece.number]
-        yield from [plan.views[place].root for place in places((line.args, line.kwargs))]
+        yield from [plan.views[place].root for place in find_refs((line.args, line.kwargs))]
 
 
 def _simplify(loop: Loop) -> None:

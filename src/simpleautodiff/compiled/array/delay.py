@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from simpleautodiff.compiled.array.classify import ELEMENTWISE, IN_LOOPS, LOADED, VIEW
 from simpleautodiff.compiled.array.view_accesses import Shape, squeeze
-from simpleautodiff.compiled.recording.trace_program import places
+from simpleautodiff.compiled.recording.trace_program import find_refs
 
 if TYPE_CHECKING:
     from simpleautodiff.compiled.array.schedule import LoopSchedule
@@ -19,10 +19,10 @@ def delay(plan: LoopSchedule) -> None:
     not kept in memory.
     """
     needed: dict[int, list[int]] = {n: [] for n in range(len(plan.lines))}
-    fixed = {plan.views[p].root for p in places(plan.outputs)}
+    fixed = {plan.views[p].root for p in find_refs(plan.outputs)}
     fixed |= {plan.views[guard[0]].root for guard in plan.guards if guard}
     for number, line in enumerate(plan.lines):
-        for arg in places((line.args, line.kwargs)):
+        for arg in find_refs((line.args, line.kwargs)):
             root = plan.views[arg].root
             needed.setdefault(root, []).append(number)
             if plan.how[number] != VIEW and not plan.joins(arg, number):
@@ -81,7 +81,7 @@ def _find_parts(plan: LoopSchedule, members: list[int]) -> list[list[int]]:
     """Cut the lines of a loop into independent parts."""
     parts: list[list[int]] = []
     for number in members:
-        roots = {plan.views[x].root for x in places(plan.lines[number].args)}
+        roots = {plan.views[x].root for x in find_refs(plan.lines[number].args)}
         near = [part for part in parts if roots & {*part}]
         parts = [part for part in parts if part not in near]
         parts.append([*[k for part in near for k in part], number])
@@ -90,7 +90,7 @@ def _find_parts(plan: LoopSchedule, members: list[int]) -> list[list[int]]:
 
 def _read_by(plan: LoopSchedule, lines: list[int]) -> set[tuple[int, int]]:
     """Return what lines of a loop read from memory: buffers, and where in them."""
-    views = [plan.views[x] for number in lines for x in places(plan.lines[number].args)]
+    views = [plan.views[x] for number in lines for x in find_refs(plan.lines[number].args)]
     return {(view.root, view.offset) for view in views if view.root not in lines}
 
 

@@ -18,8 +18,8 @@ from simpleautodiff.compiled.array.classify import ELEMENTWISE, GATHER, LAYERS, 
 from simpleautodiff.compiled.array.gather import Distances
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.array.schedule import LoopSchedule
-from simpleautodiff.compiled.array.view_accesses import Shape, View, squeeze, steps, whole
-from simpleautodiff.compiled.recording.trace_program import Ref, places
+from simpleautodiff.compiled.array.view_accesses import Shape, View, find_strides, squeeze, whole
+from simpleautodiff.compiled.recording.trace_program import Ref, find_refs
 from simpleautodiff.compiled.scalar.lower_rows import dtype_letter, is_light, lower
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.rules.array.shapes import keep_dims
@@ -133,11 +133,11 @@ class Fusion:
             return self._distances(number)
         if line.what is TABLE["astype"]:
             return self.flat.to(dtype, self._argument(number, line.args[0], line.shape, dtype))
-        weak = self._weak_kind(line.args) if dtype == "?" else dtype
+        weak = self._weak_dtype(line.args) if dtype == "?" else dtype
         args = [self._argument(number, arg, line.shape, weak) for arg in line.args]
         return lower(self.flat, line.what, dtype, args)
 
-    def _weak_kind(self, args: Any) -> str:
+    def _weak_dtype(self, args: Any) -> str:
         """Return the dtype that Python numbers take in a comparison: that of the other operands."""
         dtypes = [self.plan.dtype_of(arg) for arg in args if type(arg) is Ref]
         dtypes += [
@@ -156,7 +156,7 @@ class Fusion:
             small = (1,) * (len(shape) - len(line.args[1])) + tuple(line.args[1])
         else:
             small = keep_dims(shape, line.args[1])
-        to = self._access(View(number, small, 0, steps(small)), shape, dtype)
+        to = self._access(View(number, small, 0, find_strides(small)), shape, dtype)
         self.folds.append(Fold(ARRAY_OPERATIONS[line.name].fold, place, to))
 
     def _gather(self, number: int) -> int:
@@ -227,10 +227,10 @@ class Fusion:
         return large and self._keeps_little(view.root)
 
     def _keeps_little(self, root: int) -> bool:
-        """Tell whether a line is computed from at most one array of its own layout."""
+        """Tell whether all that a line is computed from in its loop is at most one stored array."""
         inside, kept = [root], set()
         for number in inside:
-            for arg in places(self.plan.lines[number].args):
+            for arg in find_refs(self.plan.lines[number].args):
                 if self.plan.joins(arg, number):
                     source = self.plan.views[arg].root
                     if self._is_inside(source):

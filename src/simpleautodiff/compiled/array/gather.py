@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.compiled.array.view_accesses import Shape, View, places_of
-from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
+from simpleautodiff.compiled.array.view_accesses import Shape, View, find_buffer_indices
+from simpleautodiff.compiled.recording.trace_program import Line, Ref, find_refs
 from simpleautodiff.rules.row import TABLE
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def index_along(lines: Sequence[Line], line: Line) -> Line | None:
     """Return `np.take_along_axis` as an index of all axes; None if that is not possible."""
     given = line.named_arguments()
     x, index, axis = given["arr"], given["indices"], given["axis"]
-    if axis is None or next(places(index), None) is None:
+    if axis is None or next(find_refs(index), None) is None:
         return None
     shape = lines[index].shape
     grid: list[Any] = [np.arange(n) for n in shape]
@@ -107,7 +107,7 @@ def _is_all(part: Any) -> bool:
 
 def _is_whole(part: Any) -> bool:
     if isinstance(part, (list, np.ndarray)):
-        return next(places(part), None) is None and np.asarray(part).dtype.kind in "iu"
+        return next(find_refs(part), None) is None and np.asarray(part).dtype.kind in "iu"
     return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
 
 
@@ -115,7 +115,7 @@ def find_distances(index: Any, view: View, size: int) -> tuple[Any, int]:
     """Return the distances that a constant index selects, and how many axes follow."""
     chosen = choice(index, len(view.shape))
     if chosen is None:
-        return places_of(view, size, index) - view.offset, 0
+        return find_buffer_indices(view, size, index) - view.offset, 0
     far: Any = np.int64(0)
     for part, n, step in zip(chosen.parts, view.shape, view.strides, strict=False):
         numbers = np.asarray(part, np.int64)

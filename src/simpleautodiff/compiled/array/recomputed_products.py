@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from simpleautodiff.compiled.array.classify import ELEMENTWISE, REDUCE, VIEW
 from simpleautodiff.compiled.array.known_numbers import KnownNumber
-from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
+from simpleautodiff.compiled.recording.trace_program import Line, Ref, find_refs
 from simpleautodiff.rules.row import TABLE
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ class Recomputed(NamedTuple):
 
 def find_recomputed(plan: LoopSchedule) -> dict[int, Recomputed]:
     """Return the multiples that only loops read, element by element."""
-    kept = {plan.views[place].root for place in places(plan.outputs)}
+    kept = {plan.views[place].root for place in find_refs(plan.outputs)}
     kept |= {plan.views[guard[0]].root for guard in plan.guards if guard}
     for number, line in enumerate(plan.lines):
         if plan.how[number] not in (ELEMENTWISE, REDUCE, VIEW):
-            kept |= {plan.views[place].root for place in places((line.args, line.kwargs))}
+            kept |= {plan.views[place].root for place in find_refs((line.args, line.kwargs))}
     found = {}
     for number, line in enumerate(plan.lines):
         multiple = _as_recomputed(plan, line) if plan.how[number] == ELEMENTWISE else None

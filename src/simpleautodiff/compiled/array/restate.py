@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simpleautodiff.compiled.array.all_any import reduce_bools
-from simpleautodiff.compiled.array.arg_extremes import find_places
+from simpleautodiff.compiled.array.arg_extremes import find_indices
 from simpleautodiff.compiled.array.einsum import contract, contract_sum
 from simpleautodiff.compiled.array.gather import index_along, put_indices_first
-from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
+from simpleautodiff.compiled.recording.trace_program import Line, Ref, find_refs
 from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.row import TABLE
@@ -38,7 +38,7 @@ def _restate_function(plan: LoopSchedule, line: Line) -> Line:
     if line.what is np.take_along_axis:
         index = index_along(plan.lines, line)
         return restate(plan, index) if index else line
-    return find_places(plan, reduce_bools(plan, line))
+    return find_indices(plan, reduce_bools(plan, line))
 
 
 def _in_floats(plan: LoopSchedule, line: Line) -> Line:
@@ -66,7 +66,7 @@ def _constant_in_dtype(x: Any, dtype: Any) -> Any:
 def _put_indices_first(plan: LoopSchedule, line: Line) -> Line:
     """Return an index of later axes as one of the first, of the transposed array."""
     x, index = line.args[:2]
-    if next(places(index), None) is None:
+    if next(find_refs(index), None) is None:
         return line
     if isinstance(x, np.ndarray) and x.size and dtype_letter(x.dtype):
         line = line._replace(args=(plan.constant_line(x), *line.args[1:]))

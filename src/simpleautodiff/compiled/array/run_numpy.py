@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.array.simplify import compute
-from simpleautodiff.compiled.recording.trace_program import Guard, RecordedProgram, Ref, places
+from simpleautodiff.compiled.recording.trace_program import Guard, RecordedProgram, Ref, find_refs
 
 
 class Replay:
@@ -26,8 +26,8 @@ class Replay:
     def __init__(self, program: RecordedProgram) -> None:
         self.program = program
         last = {int(place): number for number, line in enumerate(program.lines)
-                for place in places((line.args, line.kwargs))}  # fmt: skip
-        kept = {int(place) for place in places(program.outputs)}
+                for place in find_refs((line.args, line.kwargs))}  # fmt: skip
+        kept = {int(place) for place in find_refs(program.outputs)}
         kept |= {int(guard.place) for guard in program.guards}
         self._freed: list[list[int]] = [[] for _ in program.lines]
         for place, number in last.items():

@@ -45,9 +45,9 @@ from simpleautodiff.compiled.array.view_accesses import (
     Shape,
     View,
     apply_view,
-    same_steps,
+    find_strides,
+    have_same_strides,
     squeeze,
-    steps,
     whole,
 )
 from simpleautodiff.compiled.recording.constant_copies import have_same_bytes
@@ -56,7 +56,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
     Ref,
-    places,
+    find_refs,
     with_values,
 )
 from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter
@@ -111,7 +111,7 @@ class LoopSchedule:
         self._new: dict[int, Ref] = {}
         self.bounds: list[tuple[Ref, Ref, int]] = []  # smallest and largest index, and size
         self._fusable = read_by_element(program)
-        self._uses: Counter[int] = Counter(places([
+        self._uses: Counter[int] = Counter(find_refs([
             *[(line.args, line.kwargs) for line in program.lines],
             *program.outputs, *[guard.place for guard in program.guards],
         ]))  # fmt: skip
@@ -189,7 +189,7 @@ class LoopSchedule:
     def _view_of(self, line: Line) -> View | None:
         if not isinstance(line.what, Primitive) or not line.args or type(line.args[0]) is not Ref:
             return None
-        if next(places(line.args[1:]), None) is not None:
+        if next(find_refs(line.args[1:]), None) is not None:
             return None
         view = self.views[line.args[0]]
         return apply_view(line.name, line.args[1:], view, self.size(view.root))
@@ -220,7 +220,7 @@ class LoopSchedule:
     def _how(self, line: Line) -> str:
         if line.what is None:
             return INPUT
-        given = list(places((line.args, line.kwargs)))
+        given = list(find_refs((line.args, line.kwargs)))
         dtypes = [self.dtype_of(place) for place in given]
         shapes = [line.shape, *[self.lines[place].shape for place in given]]
         empty = any(0 in shape for shape in shapes)
@@ -278,7 +278,7 @@ class LoopSchedule:
         """Return the view of the elements of an argument."""
         if type(arg) is Ref:
             return self.views[arg]
-        return View(self.constant(arg), arg.shape, 0, steps(arg.shape))
+        return View(self.constant(arg), arg.shape, 0, find_strides(arg.shape))
 
     def view_as(self, arg: Any, dtype: Any) -> View:
         """Return the view of the elements of an argument; constants are converted to a dtype."""
@@ -309,19 +309,19 @@ class LoopSchedule:
         return (
             view.offset == 0
             and squeeze(root) == squeeze(shape)
-            and same_steps(shape, view.within(shape), steps(shape))
+            and have_same_strides(shape, view.within(shape), find_strides(shape))
         )
 
     def _goes_along(self, arg: Ref, number: int) -> bool:
         """Tell whether a line reads an argument in its own order, as a write does."""
         if self.how[number] == LAYERS:
-            before, written = ([*places(x)] for x in self.lines[number].args[:2])
+            before, written = ([*find_refs(x)] for x in self.lines[number].args[:2])
             return self.lines[number].name == "set_item" and arg in before and arg not in written
         return self.how[number] in (ELEMENTWISE, REDUCE)
 
     def _stage(self, number: int) -> int:
         line = self.lines[number]
-        args = places((line.args, line.kwargs))
+        args = find_refs((line.args, line.kwargs))
         return max([0, *[self.stage_of(arg) + (not self.joins(arg, number)) for arg in args]])
 
     # Results. -------------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ class LoopSchedule:
         index = line.args[at]
         view = self.views[line.args[0]] if is_source else whole(0, line.shape)
         shape = view.shape
-        if next(places(index), None) is None:
+        if next(find_refs(index), None) is None:
             size = self.size(view.root) if is_source else math.prod(shape)
             known = find_distances(index, view, size)
             return line._replace(args=(*line.args[:at], known, *line.args[at + 1 :]))

@@ -19,7 +19,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     RecordedProgram,
     Ref,
     argument_key,
-    places,
+    find_refs,
     with_values,
 )
 from simpleautodiff.core.level import evaluate
@@ -103,7 +103,7 @@ class _Cleaner:
 
     def _place(self, line: Line) -> Any:
         """Return the index of a line, or of an equal one; or its value, if it is known."""
-        if next(places((line.args, line.kwargs)), None) is None:
+        if next(find_refs((line.args, line.kwargs)), None) is None:
             with np.errstate(all="ignore"):
                 return compute(line, ())
         same = self._put_back(line) if line.name == "set_item" else self._same_as(line)
@@ -117,7 +117,7 @@ class _Cleaner:
         return self._known[key]
 
     def _put_together(self, line: Line) -> Any:
-        """Return the sum of an array and a part of it that was set to 0, without adding.
+        """Return a sum as the original array, if a part of it was set to 0 and is added back.
 
         The adjoints of `y[1:] += x` have this form: those of the part are taken out, and put back.
         """
@@ -255,7 +255,7 @@ def _is_whole(args: Any, k: int, given: Line) -> bool:
 
 def _is_fixed(index: Any) -> bool:
     """Tell whether an index has only constant integers and slices."""
-    return next(places(index), None) is None and is_basic(index)
+    return next(find_refs(index), None) is None and is_basic(index)
 
 
 def _same_part(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
@@ -313,7 +313,7 @@ def _is_all(arg: Any, number: float) -> bool:
 def find_needed(program: RecordedProgram, refs: Sequence[Sequence[int]]) -> list[bool]:
     """Tell which lines results, guards or other lines need; `refs` are the needs of each line."""
     needed = [number < program.inputs for number in range(len(refs))]
-    for end in places([*program.outputs, *[guard.place for guard in program.guards]]):
+    for end in find_refs([*program.outputs, *[guard.place for guard in program.guards]]):
         needed[end] = True
     for number in range(len(refs) - 1, -1, -1):
         if needed[number]:

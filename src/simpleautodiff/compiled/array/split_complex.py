@@ -17,7 +17,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
     Ref,
-    places,
+    find_refs,
     with_values,
 )
 from simpleautodiff.core.primitive import Primitive
@@ -78,7 +78,7 @@ class _Splitter:
 
     def take(self, number: int, line: Line) -> None:
         """Split the next line."""
-        given = [*places((line.args, line.kwargs))]
+        given = [*find_refs((line.args, line.kwargs))]
         involved = _is_complex(line.dtype) or any(_is_complex(self.old[x].dtype) for x in given)
         rule = _RULES.get(line.name) if involved and isinstance(line.what, Primitive) else None
         if rule and line.dtype is not None:
@@ -144,7 +144,7 @@ class _Splitter:
 
     def put(self, name: str, *args: Any) -> Any:
         """Add a line of a row; compute it if all arguments are constants."""
-        if next(places(args), None) is None:
+        if next(find_refs(args), None) is None:
             return TABLE[name].compute(*args)
         if TABLE[name].arrays:
             return self.line(name, *args)
@@ -209,7 +209,7 @@ class _Splitter:
         return self._ask(np.less, x, y)
 
     def _ask(self, function: Any, x: Any, y: Any) -> Any:
-        if next(places((x, y)), None) is None:
+        if next(find_refs((x, y)), None) is None:
             return function(x, y)
         shape = self._common_shape((x, y))
         self.lines.append(Line(function, (x, y), {}, shape, np.dtype(bool)))
@@ -217,7 +217,7 @@ class _Splitter:
 
 
 class _Whole:
-    """The arguments of lines that are not split."""
+    """The results of lines as whole complex values, for lines that are not split."""
 
     def __init__(self, of: _Splitter) -> None:
         self.of = of
@@ -231,7 +231,7 @@ Rule = Callable[[_Splitter, Line], "Pair | None"]
 
 def _linear(new: _Splitter, line: Line) -> Pair | None:
     """Move or add up both parts."""
-    if next(places(line.args[1:]), None) is not None:
+    if next(find_refs(line.args[1:]), None) is not None:
         return None
     return tuple([  # type: ignore[return-value]
         part if part is None else new.put(line.name, part, *line.args[1:])

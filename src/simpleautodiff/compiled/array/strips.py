@@ -187,10 +187,10 @@ class _Run:
         ways: dict[Any, set[int]] = {}
         for slot, step in found:
             ways.setdefault(slot, set()).add(step)
-        read_whole = {slot for slot, steps in ways.items() if 0 in steps and slot not in ends}
+        read_integers = {slot for slot, steps in ways.items() if 0 in steps and slot not in ends}
         touched = {slot for slot, _ in found if slot not in ends} & self.summed
         single = all([len(steps) == 1 for steps in ways.values()])
-        return single and not touched and not read_whole & self.written
+        return single and not touched and not read_integers & self.written
 
     def _view_has_rows(self, view: View) -> bool:
         return view.root not in self.written or self._is_row_by_row(

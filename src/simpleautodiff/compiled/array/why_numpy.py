@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS
-from simpleautodiff.compiled.recording.trace_program import places
+from simpleautodiff.compiled.recording.trace_program import find_refs
 from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def explain_numpy(plan: LoopSchedule, number: int) -> str:
     """Say why NumPy computes a line, and on which source line it is."""
     line = plan.lines[number]
-    given = [plan.lines[place] for place in places((line.args, line.kwargs))]
+    given = [plan.lines[place] for place in find_refs((line.args, line.kwargs))]
     others = [each.dtype for each in (*given, line) if dtype_letter(each.dtype) is None]
     if others:
         known = next((str(dtype) for dtype in others if dtype is not None), "several arrays")

@@ -12,7 +12,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
     Ref,
-    places,
+    find_refs,
     with_values,
 )
 from simpleautodiff.core.primitive import Primitive
@@ -142,7 +142,7 @@ def _along(new: _Rewriting, line: Line) -> Line | None:
 def _rewrite_index(new: _Rewriting, line: Line) -> Line | None:
     """Make constants that are indexed, or written, results of lines."""
     x, index, *rest = line.args
-    if type(x) is Ref or next(places(index), None) is None:
+    if type(x) is Ref or next(find_refs(index), None) is None:
         return line
     return line._replace(args=(new.as_line(x), index, *rest))
 

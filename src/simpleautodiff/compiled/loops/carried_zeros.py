@@ -121,7 +121,7 @@ class CarriedDerivatives:
         return self._pack(derivatives)
 
     def extend(self) -> bool:
-        """Allow for how derivatives are after a step; tell whether that was not known."""
+        """Allow for zeros that a step has changed; tell whether another step has to be recorded."""
         known = self.kinds
         self.kinds = {k: self._both(kind, self.after[k]) for k, kind in known.items()}
         return self.kinds != known

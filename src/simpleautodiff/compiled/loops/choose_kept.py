@@ -25,7 +25,7 @@ class Price(NamedTuple):
 
 
 def choose_kept(choices: Mapping[int, Price], needed: Iterable[int]) -> set[int]:
-    """Return the lines that are kept, where the `needed` ones are read.
+    """Return the lines to keep so that all `needed` ones are kept, or computed from kept ones.
 
     Examples
     --------
@@ -51,34 +51,40 @@ def choose_kept(choices: Mapping[int, Price], needed: Iterable[int]) -> set[int]
             join(2 * place + 1, 2 * number, NEVER)
     for number in needed:
         join(2 * number + 1, sink, NEVER)
-    while path := _find_path(room, source, sink):
-        flow = min([room[a][b] for a, b in path])
-        for a, b in path:
-            room[a][b] -= flow
-            room[b][a] += flow
+    while paths := _find_paths(room, source, sink):
+        for path in paths:
+            flow = min([room[a][b] for a, b in path])
+            for a, b in path:
+                room[a][b] -= flow
+                room[b][a] += flow
     behind = _find_sources(room, sink)
     return {k for k in choices if 2 * k + 1 in behind and 2 * k not in behind}
 
 
-def _find_path(
+def _find_paths(
     room: dict[int, dict[int, int]], source: int, sink: int
-) -> list[tuple[int, int]] | None:
-    """Return the edges of a shortest path with capacity left; None if there is no such path."""
-    before: dict[int, int] = {source: source}
+) -> list[list[tuple[int, int]]]:
+    """Return the edges of paths with capacity left, a shortest one to each neighbour of the sink.
+
+    They may have edges in common, and so less capacity than each of them alone.
+    """
+    before: dict[int, int] = {source: source, sink: sink}
     waiting = deque([source])
-    while waiting and sink not in before:
+    while waiting:
         at = waiting.popleft()
         for other, left in room[at].items():
             if left and other not in before:
                 before[other] = at
                 waiting.append(other)
-    if sink not in before:
-        return None
-    path, at = [], sink
-    while at != source:
-        path.append((before[at], at))
-        at = before[at]
-    return path
+    found = []
+    for end in room[sink]:
+        if end in before and room[end][sink]:
+            path, at = [(end, sink)], end
+            while at != source:
+                path.append((before[at], at))
+                at = before[at]
+            found.append(path)
+    return found
 
 
 def _find_sources(room: dict[int, dict[int, int]], sink: int) -> set[int]:

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.loops.record_loop import RecordedLoop
+from simpleautodiff.compiled.recording.symbols import not_recorded
 from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref
-from simpleautodiff.core.level import Traced
+from simpleautodiff.core.level import Traced, take_current
+from simpleautodiff.values.pytree import flatten
 
 LARGEST = 2**53  # integers up to which a float is exact
 _MACHINE = 2**63
@@ -43,6 +45,17 @@ def find_bounds(loop: RecordedLoop, whole: list[int], count: int) -> Bounds:
     made = {k: _bound_of(program.outputs[k], bounds) for k in starts}
     known = {k: most if (x := made[k]) is None else max(starts[k], x) for k in starts}
     return bounds if most < _ANY else _follow(loop, known)
+
+
+def find_integers(carry: Any) -> list[int]:
+    """Return which carried values are Python's integers."""
+    return [k for k, x in enumerate(flatten(carry)[0]) if type(take_current(x)) is int]
+
+
+def check_integers(loop: RecordedLoop, carry: Any, count: int) -> None:
+    """Refuse a loop whose integers may exceed those of a machine, which would wrap around."""
+    if not are_of_machine(find_bounds(loop, find_integers(carry), count)):
+        raise not_recorded("a loop with integers that may grow large")
 
 
 def are_of_machine(bounds: Bounds) -> bool:

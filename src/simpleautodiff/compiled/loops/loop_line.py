@@ -17,7 +17,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
     Ref,
-    places,
+    find_refs,
     with_values,
 )
 from simpleautodiff.core.level import apply
@@ -174,7 +174,7 @@ def _find_dependent_lines(program: RecordedProgram, inputs: set[int]) -> set[int
             of_loops[number] = _find_dependent_results(line.what, given)
         elif line.what is operator.getitem and line.args[0] in of_loops:
             lines |= {number} if line.args[1] in of_loops[line.args[0]] else set()
-        elif any(place in lines for place in places((line.args, line.kwargs))):
+        elif any(place in lines for place in find_refs((line.args, line.kwargs))):
             lines.add(number)
     return lines
 

@@ -14,7 +14,9 @@ from simpleautodiff.compiled.loops.integer_bounds import (
     LARGEST,
     are_exact_as_floats,
     are_of_machine,
+    check_integers,
     find_bounds,
+    find_integers,
 )
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import ENDLESS
@@ -22,7 +24,7 @@ from simpleautodiff.compiled.loops.loop_rows import Rows, as_rows
 from simpleautodiff.compiled.loops.record_loop import (
     LoopStep,
     RecordedLoop,
-    check_kinds,
+    check_dtypes,
     check_repeats,
     record_step,
     run_recorded,
@@ -42,7 +44,7 @@ from simpleautodiff.compiled.recording.symbols import not_recorded
 from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.errors import LostDerivativeError
 from simpleautodiff.transforms.arguments import call_explained
-from simpleautodiff.values.pytree import flatten, map_leaves
+from simpleautodiff.values.pytree import map_leaves
 
 F = Callable[..., Any]
 Names = tuple[str, ...]
@@ -88,7 +90,7 @@ def repeat(
     state = [variables.get(name, UNBOUND) for name in names]
     marked = [name in written for name in names]
     for _ in range(2):
-        made = _record(test, step, state, marked, exits, is_needed)
+        made = _record(test, None, step, state, marked, exits, is_needed)
         if made is not None:
             return made
         if not test(*state):
@@ -161,7 +163,7 @@ def _repeat_counted(
     state = [variables.get(name, UNBOUND) for name in names]
     marked = [name in written for name in names]
     for _ in range(2):
-        made = _record_counted(rows, step, state, marked, is_needed)
+        made = _record(lambda *_: True, rows, step, state, marked, False, is_needed)
         if made is not None:
             return made
         if not len(rows):
@@ -203,33 +205,49 @@ def _count(
 
 
 def _record(
-    test: F, step: F, state: list[Any], written: list[bool], exits: bool, is_needed: bool
+    test: F,
+    rows: Rows | None,
+    step: F,
+    state: list[Any],
+    written: list[bool],
+    exits: bool,
+    is_needed: bool,
 ) -> tuple[Any, ...] | None:
-    """Record a loop by one step; None if that is not possible, or not fast."""
+    """Record a loop by one step; None if that is not possible, or not fast.
+
+    A loop over rows has a step for each; any other one goes on as long as `test` holds.
+    """
     loops = RECORDING.get()
     if loops is None or any(x is UNBOUND for x in state):
+        return None  # after a first step all variables exist
+    if rows is None:
+        loops.runner.estimates.check()
+    elif len(rows) < 2:
         return None
-    loops.runner.estimates.check()
     kept: list[bool] = []  # whether a variable refers to the same array, list or dict after a step
 
-    def f(carry: Any, _: Any) -> Any:
+    def f(carry: Any, row: Any) -> Any:
         given = GivenVariables(carry[exits:])
-        number, *after = call_explained(step, carry[exits:], {})
+        item = () if rows is None else (map_leaves(protect, row),)
+        number, *after = call_explained(step, [*item, *carry[exits:]], {})
         kept[:] = given.check(after, written, kept)
         check_apart(after, written)
-        goes_on = test(*after) if number == GO_ON else False
-        return ((number, *after) if exits else tuple(after)), None, goes_on
+        carry = (number, *after) if exits else tuple(after)
+        if rows is not None:
+            return carry, None
+        return carry, None, test(*after) if number == GO_ON else False
 
     try:
         go = test(*state)
-        _check_structures(state, written)
-        check_apart(state, written)
+        _check_structures(state, written, rows is None or is_needed)
+        others = rows.originals if rows is not None else ()
+        check_apart([*state, *others], [*written, *[False] * len(others)])
         carry = tuple([map_leaves(take_current, x) for x in state])
         _finish_writes(step)
         with hiding([x for x, is_written in zip(state, written, strict=True) if is_written]):
             carry = (GO_ON, *carry) if exits else carry
-            loop = LoopStep(f, exits=True)
-            made = _record_branches(loops.runner, loop, carry, None, go, is_needed)
+            loop = LoopStep(f, exits=rows is None)
+            made = _record_branches(loops.runner, loop, carry, rows, go, is_needed)
     except (LoopOfRowsError, LostDerivativeError):
         raise  # the whole batch can take the steps together; the function runs once more
     except Exception as error:  # the loop then runs as usual, or raises the error
@@ -256,45 +274,6 @@ def _write_back(state: list[Any], written: list[bool], kept: list[bool], after: 
     changed = [a and b for a, b in zip(written, kept, strict=True)]
     pairs = zip(state, changed, after, strict=True)
     return [write_back(x, new) if is_changed else new for x, is_changed, new in pairs]
-
-
-def _record_counted(
-    rows: Rows, step: F, state: list[Any], written: list[bool], is_needed: bool
-) -> tuple[Any, ...] | None:
-    """Record a loop over rows; None if that is not possible, or not fast."""
-    loops = RECORDING.get()
-    if loops is None or len(rows) < 2 or any(x is UNBOUND for x in state):
-        return None  # after a first step all variables exist
-
-    kept: list[bool] = []  # whether a variable refers to the same array, list or dict after a step
-
-    def f(carry: Any, row: Any) -> Any:
-        given = GivenVariables(carry)
-        _, *after = call_explained(step, [map_leaves(protect, row), *carry], {})
-        kept[:] = given.check(after, written, kept)
-        check_apart(after, written)
-        return tuple(after), None
-
-    try:
-        _check_structures(state, written, is_needed)
-        others = rows.originals
-        check_apart([*state, *others], [*written, *[False] * len(others)])
-        changed = [x for x, is_written in zip(state, written, strict=True) if is_written]
-        carry = tuple([map_leaves(take_current, x) for x in state])
-        _finish_writes(step)
-        with hiding(changed):
-            made = _record_branches(loops.runner, LoopStep(f), carry, rows, True, is_needed)
-    except (LoopOfRowsError, LostDerivativeError):
-        raise
-    except Exception as error:
-        _refuse_long(step, is_needed)
-        loops.runner.refuse(error)
-        return None
-    if made is None:
-        _refuse_long(step, is_needed)
-        return None
-    loops.note(step)
-    return GO_ON, *_write_back(state, written, kept, made)
 
 
 def _record_branches(
@@ -334,15 +313,15 @@ def _record_numbers(
 ) -> RecordedLoop:
     """Record a step with its integers as a machine's if they fit, or else as floats."""
     recorded = record_step(step, carry, rows, count, runner)
-    check_kinds(recorded, carry, "fc")
-    whole = [k for k, x in enumerate(flatten(carry)[0]) if type(take_current(x)) is int]
-    bounds = find_bounds(recorded, whole, count)
+    check_dtypes(recorded, carry, "fc")
+    bounds = find_bounds(recorded, find_integers(carry), count)
     if not are_of_machine(bounds):
         exact = are_exact_as_floats(recorded.function.body, bounds)
         carry = map_leaves(_as_float, carry)
         recorded = record_step(step, carry, rows, count, runner)
-        if not (exact and are_of_machine(find_bounds(recorded, [], count))):
+        if not exact:
             raise not_recorded("a loop with integers that may grow large")
+        check_integers(recorded, carry, count)
     check_repeats(recorded, record_step(step, carry, rows, count, runner))
     return recorded
 

@@ -17,7 +17,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
     Ref,
-    places,
+    find_refs,
     with_values,
 )
 from simpleautodiff.core.level import Traced, take_current
@@ -131,7 +131,7 @@ def run_recorded(loop: RecordedLoop, limit: Any, go: Any, run: Callable[..., Any
     return carry, ys, made[-1]
 
 
-def check_kinds(loop: RecordedLoop, carry: Any, kinds: str = "c") -> None:
+def check_dtypes(loop: RecordedLoop, carry: Any, kinds: str = "c") -> None:
     """Refuse a loop whose first step changes the dtypes of carried values, and so its results.
 
     The square root of -1.0 is nan, that of the complex number -1 is not. `kinds` are the kinds of
@@ -149,11 +149,23 @@ def check_repeats(loop: RecordedLoop, again: RecordedLoop) -> None:
 
     A step also differs if it changes something that it reads and that is not one of its variables.
     """
-    one, other = loop.function.body, again.function.body
-    lines = [[(x.name, x.args, x.kwargs, x.shape) for x in body.lines] for body in (one, other)]
     same_values = all(map(_is_same, loop.values, again.values))
-    if not (same_values and _is_same(lines[0], lines[1]) and _is_same(one.outputs, other.outputs)):
+    if not (same_values and is_same_program(loop.function.body, again.function.body)):
         raise not_recorded("a loop whose step does not depend on its variables alone")
+
+
+def is_same_program(one: RecordedProgram, other: RecordedProgram) -> bool:
+    """Tell whether two recordings of a function are the same, its constants included."""
+    lines = [[(x.name, x.args, x.kwargs, x.shape) for x in made.lines] for made in (one, other)]
+    if not (_is_same(lines[0], lines[1]) and _is_same(one.outputs, other.outputs)):
+        return False
+    pairs = [(x.what, y.what) for x, y in zip(one.lines, other.lines, strict=True)]
+    return all(
+        is_same_program(x.body, y.body)
+        if isinstance(x, LoopFunction)
+        else getattr(x, "steps", None) == getattr(y, "steps", None)
+        for x, y in pairs
+    )
 
 
 def _is_same(a: Any, b: Any) -> bool:
@@ -207,8 +219,8 @@ def _cast(x: Any, dtype: Any) -> Any:
 
 def find_needed_inputs(program: RecordedProgram, carries: int) -> list[int]:
     """Return the arguments that a program needs; carried values always stay."""
-    used = {int(place) for line in program.lines for place in places((line.args, line.kwargs))}
-    used |= {int(place) for place in places(program.outputs)}
+    used = {int(place) for line in program.lines for place in find_refs((line.args, line.kwargs))}
+    used |= {int(place) for place in find_refs(program.outputs)}
     used |= {int(guard.place) for guard in program.guards}
     return [k for k in range(program.inputs) if k < carries or k in used]
 

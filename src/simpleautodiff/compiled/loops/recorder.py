@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.compiled.loops.integer_bounds import check_integers
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.loop_line import ENDLESS
 from simpleautodiff.compiled.loops.plain_loops import RECORDING, PlainLoops
 from simpleautodiff.compiled.loops.record_loop import (
     LoopStep,
     RecordedLoop,
-    check_kinds,
+    check_dtypes,
     record_step,
     run_recorded,
 )
@@ -85,7 +86,8 @@ def _record_while(
 
     step = LoopStep(f, exits=True, all_branches=all_branches)
     recorded = record_step(step, state, None, 0, runner)
-    check_kinds(recorded, state)
+    check_dtypes(recorded, state)
+    check_integers(recorded, state, 0)
     if not _is_recorded(recorded):
         return None
     return run_recorded(recorded, ENDLESS, goes_on(state), runner.run)[0], None
@@ -110,7 +112,8 @@ def _record_counted(
 
     step = LoopStep(f, reverse, all_branches=all_branches)
     recorded = record_step(step, state, (numbers, xs), count, runner)
-    check_kinds(recorded, state)
+    check_dtypes(recorded, state)
+    check_integers(recorded, state, count)
     if not _is_recorded(recorded) or _is_short(recorded, count):
         return None
     if steps.snapshots is not None and steps.snapshots < count:

@@ -8,11 +8,15 @@ others, it does what it did before.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+import operator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import cached_property
+from itertools import compress, repeat
 from types import CodeType, FunctionType
 
 from simpleautodiff.compiled.loops.rewrite_loops import (
+    NO_LINES,
     find_outermost_loop,
     nested_codes,
     rewrite_loops,
@@ -52,7 +56,7 @@ class LoopsToRecord:
         """Return these loops and the innermost one around a decision; None if there is no other."""
         for code, line in guard.stack:
             code = self._originals.get(code, code)
-            lines, long = self._lines.get(code, frozenset()), self._long.get(code, frozenset())
+            lines, long = self._lines.get(code, NO_LINES), self._long.get(code, NO_LINES)
             before, now = [rewrite_loops(code, more, long) for more in (lines, lines | {line})]
             if now is not None and now.needed:
                 if before is not None and before.needed == now.needed:
@@ -69,10 +73,10 @@ class LoopsToRecord:
         """
         for code, line in reversed(stack):
             code = self._originals.get(code, code)
-            long = self._long.get(code, frozenset())
-            begin = find_outermost_loop(code, line, long, self._refused.get(code, ()))
+            long = self._long.get(code, NO_LINES)
+            begin = find_outermost_loop(code, line, long, self._refused.get(code, NO_LINES))
             if begin is not None:
-                now = rewrite_loops(code, self._lines.get(code, ()), long | {begin})
+                now = rewrite_loops(code, self._lines.get(code, NO_LINES), long | {begin})
                 if now is not None:
                     made = self._with_code(code, now.code)
                     made._long[code] = long | {begin}
@@ -82,10 +86,10 @@ class LoopsToRecord:
         """Return these loops without a long one, given by the code of its step."""
         code, begin = self._originals[step], step.co_firstlineno
         long = self._long[code] - {begin}
-        now = rewrite_loops(code, self._lines.get(code, ()), long)
+        now = rewrite_loops(code, self._lines.get(code, NO_LINES), long)
         made = self._with_code(code, now.code if now else code)
         made._long[code] = long
-        made._refused[code] = self._refused.get(code, frozenset()) | {begin}
+        made._refused[code] = self._refused.get(code, NO_LINES) | {begin}
         return made
 
     def _with_code(self, code: CodeType, rewritten: CodeType) -> LoopsToRecord:
@@ -98,11 +102,11 @@ class LoopsToRecord:
         return made
 
     @contextmanager
-    def replaced(self) -> Iterator[None]:
+    def replaced(self, functions: FunctionsInMemory) -> Iterator[None]:
         """Let all functions with these loops run code that records them in this context."""
         before: list[tuple[FunctionType, CodeType]] = []
         try:
-            for function in self._find_functions() if self._codes else ():
+            for function in functions.containing(self._codes):
                 before.append((function, function.__code__))
                 function.__code__ = self._replace(function.__code__)
             yield
@@ -110,17 +114,31 @@ class LoopsToRecord:
             for function, code in before:
                 function.__code__ = code
 
-    def _find_functions(self) -> list[FunctionType]:
-        files = {code.co_filename for code in self._codes}
-        return [
-            x for x in gc.get_objects()
-            if type(x) is FunctionType and x.__code__.co_filename in files
-            and any(code in self._codes for code in nested_codes(x.__code__))
-        ]  # fmt: skip
-
     def _replace(self, code: CodeType) -> CodeType:
         """Return code in which that of some functions is replaced."""
         if code in self._codes:
             return self._codes[code]
         inside = [self._replace(x) if isinstance(x, CodeType) else x for x in code.co_consts]
         return code.replace(co_consts=tuple(inside))
+
+
+class FunctionsInMemory:
+    """All functions there are, found once: a process may have a million objects to look through.
+
+    Those that are made while another one is recorded have the code that is given to that.
+    """
+
+    @cached_property
+    def _all(self) -> list[FunctionType]:
+        objects = gc.get_objects()
+        are_functions = map(operator.is_, map(type, objects), repeat(FunctionType))
+        return list(compress(objects, are_functions))
+
+    def containing(self, codes: Collection[CodeType]) -> list[FunctionType]:
+        """Return the functions with some of these codes, or with functions that have one."""
+        files = {code.co_filename for code in codes}
+        return [
+            x for x in (self._all if codes else ())
+            if x.__code__.co_filename in files
+            and any(code in codes for code in nested_codes(x.__code__))
+        ]  # fmt: skip

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache, wraps
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from simpleautodiff.compiled.loops.rewrite_branches import define, load, rewrite_branches, texts
 from simpleautodiff.compiled.loops.step_variables import (
@@ -36,12 +37,23 @@ _HELPERS = {  # what rewritten loops call, by module
     ),
     "builtins": ("locals",),
 }
+NO_LINES: frozenset[int] = frozenset()
+REMEMBERED = 256  # answers: each takes reading a module anew, and a recording asks for many
 GO_ON, BREAK = 0, 1  # exits of a step; each `return` and `raise` has a further number
 _REFUSED = (
     ast.AsyncFor, ast.AsyncWith, ast.Await, ast.ClassDef, ast.Delete, ast.FunctionDef, ast.Global,
     ast.Import, ast.ImportFrom, ast.Lambda, ast.NamedExpr, ast.Nonlocal, ast.Try, ast.Yield,
     ast.YieldFrom,
 )  # fmt: skip
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def remembered(function: F) -> F:
+    """Remember what a function says of code; the same code of another file is other code."""
+    known = lru_cache(REMEMBERED)(lambda _, *args: function(*args))
+    return wraps(function)(lambda code, *args: known(code.co_filename, code, *args))  # type: ignore[return-value]
 
 
 class Rewritten(NamedTuple):
@@ -51,8 +63,9 @@ class Rewritten(NamedTuple):
     needed: int
 
 
+@remembered
 def rewrite_loops(
-    code: CodeType, lines: Iterable[int], may_be: Iterable[int] = ()
+    code: CodeType, lines: frozenset[int], may_be: frozenset[int] = NO_LINES
 ) -> Rewritten | None:
     """Return the code of the same function, with the loops around some lines as calls.
 
@@ -62,7 +75,7 @@ def rewrite_loops(
     source = _Source.find(code)
     if source is None:
         return None
-    rewriting = _LoopRewriter(source.function, frozenset(lines), frozenset(may_be))
+    rewriting = _LoopRewriter(source.function, lines, may_be)
     source.function.body = [*_import_helpers(), *rewriting.block(source.function.body)]
     for part in [*ast.walk(source.function)]:
         if isinstance(part, ast.FunctionDef) and part.name.startswith("<"):
@@ -71,8 +84,12 @@ def rewrite_loops(
     return Rewritten(made, rewriting.needed) if made is not None else None
 
 
+@remembered
 def find_outermost_loop(
-    code: CodeType, line: int, known: Iterable[int] = (), refused: Iterable[int] = ()
+    code: CodeType,
+    line: int,
+    known: frozenset[int] = NO_LINES,
+    refused: frozenset[int] = NO_LINES,
 ) -> int | None:
     """Return the line where the outermost loop around a line begins that can be rewritten.
 
@@ -88,7 +105,7 @@ def find_outermost_loop(
         if loop.lineno <= line <= (loop.body[-1].end_lineno or 0):
             if loop.lineno in refused and isinstance(loop, ast.While):
                 continue
-            rewriting = _LoopRewriter(source.function, frozenset(), frozenset([loop.lineno]))
+            rewriting = _LoopRewriter(source.function, NO_LINES, frozenset([loop.lineno]))
             is_possible = loop.lineno not in refused and rewriting.can_rewrite(loop)
             return loop.lineno if is_possible else None
     return None

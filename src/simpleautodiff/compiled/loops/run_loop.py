@@ -141,7 +141,11 @@ class LoopRunner:
         self.estimates.check()
         numbers = [find_example(x) for x in operands]
         most = 0 if function.has_loops else LOOPS.steps
-        return function.run_steps(most, *numbers) or self.run_long(function, numbers)
+        made = function.run_steps(most, *numbers) or self.run_long(function, numbers)
+        return [
+            *map(_in_kind_of, function.first[: function.carries], made),
+            *made[function.carries :],
+        ]
 
     def _find_rows(self, function: LoopFunction, given: Operands) -> int:
         """Return the number of steps to make room for: a power of 2, so that other calls fit."""
@@ -315,6 +319,11 @@ class LoopRunner:
         made = [Batch(x, level) if axis == 0 else x
                 for x, axis in zip([*after, *ys], out_axes, strict=False)]  # fmt: skip
         return [*made, True, False, count]
+
+
+def _in_kind_of(like: Any, number: Any) -> Any:
+    """Return a carried number as a Python number, if it is one in the step that was recorded."""
+    return float(number) if type(like) is float else number
 
 
 def _push_step(

@@ -97,7 +97,7 @@ class RecordedProgram(NamedTuple):
         return [(guard.expected, guard.number) for guard in self.guards[: last + 1]]
 
 
-def places(tree: Any) -> Iterator[Ref]:
+def find_refs(tree: Any) -> Iterator[Ref]:
     """Return the indices of the lines that an argument refers to."""
     found: list[Ref] = []
     _collect((tree,), found)

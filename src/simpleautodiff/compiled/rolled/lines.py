@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.compiled.recording.trace_program import Line, Ref, argument_key, places
+from simpleautodiff.compiled.recording.trace_program import Line, Ref, argument_key, find_refs
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
@@ -71,10 +71,10 @@ def find_kinds(lines: list[Line]) -> LineKinds:
                 described.append(types[arg])
                 passed = passed and lines[arg].dtype in _PASSED
             else:
-                needed += places(arg)
+                needed += find_refs(arg)
                 described.append(None)
         if kwargs:
-            needed += places(kwargs)
+            needed += find_refs(kwargs)
         for k, arg in enumerate(args):
             if type(arg) is not Ref:
                 described[k], may_vary = _describe(line, k, arg, passed)
@@ -117,7 +117,7 @@ def _describe(line: Line, k: int, arg: Any, passed: bool) -> tuple[Any, bool]:
     """Return what a constant argument must be, and whether it may differ between lines."""
     kind, what = type(arg), line.what
     row = isinstance(what, Primitive)
-    if row and INDEX.get(what.name) == k and is_basic(arg) and next(places(arg), None) is None:
+    if row and INDEX.get(what.name) == k and is_basic(arg) and next(find_refs(arg), None) is None:
         return ("index", _skeleton(arg)), True
     is_setting = k in what.settings and what is not TABLE["where"] if row else False
     is_number = passed and not is_setting and (row or isinstance(what, np.ufunc))

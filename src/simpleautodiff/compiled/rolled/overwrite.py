@@ -32,7 +32,7 @@ def overwrite_carried(rolled: RolledProgram, bodies: Sequence[Any]) -> RolledPro
 
 
 class _Finding:
-    """The moves that are dropped, and where the results are then."""
+    """Finds moves that can be dropped, and where the moved results are then."""
 
     def __init__(self, rolled: RolledProgram, bodies: Sequence[Any]) -> None:
         self.rolled, self.bodies = rolled, bodies

@@ -21,7 +21,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
     Ref,
-    places,
+    find_refs,
     with_values,
 )
 from simpleautodiff.compiled.rolled.counters import (
@@ -32,6 +32,7 @@ from simpleautodiff.compiled.rolled.counters import (
     select,
 )
 from simpleautodiff.compiled.rolled.limits import ROLLING
+from simpleautodiff.compiled.rolled.lines import find_kinds
 from simpleautodiff.compiled.rolled.program_builder import ProgramBuilder
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
@@ -88,10 +89,12 @@ class _Part:
         self._selected = self._find_selected()
         self._unneeded = {write.spread for write in self.writes.values()}
         self._last = self._find_last_uses()
+        self._kinds = find_kinds(self.program.lines).symbols
+        self._compiled: dict[int, bool] = {}  # kinds of lines: whether they can be compiled
         self._asked = 0  # guards that are in a body already
         for number in range(program.inputs, len(program.lines)):
             self._take(number)
-        self._compute_counters(places(self.program.outputs))
+        self._compute_counters(find_refs(self.program.outputs))
         self._end_body(len(program.lines))
 
     def number(self, place: Any) -> int:
@@ -103,7 +106,7 @@ class _Part:
         for number, line in enumerate(self.program.lines):
             for place in self._find_operands(number, line):
                 last[place] = number
-        for place in places(self.program.outputs):
+        for place in find_refs(self.program.outputs):
             last[place] = len(self.program.lines)
         return last
 
@@ -111,7 +114,7 @@ class _Part:
         """Return the lines whose results a line needs; an address needs no index."""
         if number in self.writes:
             write = self.writes[number]
-            return [write.target, *places(write.value)]
+            return [write.target, *find_refs(write.value)]
         return line.args[:1] if number in self._selected else line.needs()
 
     def _take(self, number: int) -> None:
@@ -133,12 +136,20 @@ class _Part:
         elif isinstance(line.what, LoopFunction):
             self._end_body(number)
             self._several[number] = self._write_loop(line.what, line.args)
-        elif not can_compile(alone(self.program.lines, number), self.builder.precise):
+        elif not self._can_compile(number):
             self._call_numpy(number, line)
         else:
             if len(self._waiting) >= ROLLING.long:
                 self._end_body(number)
             self._waiting.append(number)
+
+    def _can_compile(self, number: int) -> bool:
+        """Tell whether a line can be compiled, by trying one line of its kind."""
+        kind = self._kinds[number]
+        if kind not in self._compiled:
+            line = alone(self.program.lines, number)
+            self._compiled[kind] = can_compile(line, self.builder.precise)
+        return self._compiled[kind]
 
     def _compute_counters(self, needed: Iterable[Any]) -> None:
         """Have those counters computed that are needed as numbers, not only for addresses."""
@@ -191,7 +202,7 @@ class _Part:
             raise NotRolledError(f"{line.name} is computed by NumPy")
         self._end_body(number)
         place = self.builder.new(line.shape, line.dtype)
-        of = {ref: Ref(self.numbers[ref]) for ref in places((line.args, line.kwargs))}
+        of = {ref: Ref(self.numbers[ref]) for ref in find_refs((line.args, line.kwargs))}
         args, kwargs = with_values(line.args, of), with_values(line.kwargs, of)
         self.builder.lines[place] = line._replace(args=args, kwargs=kwargs)
         self.builder.calls.append(LineCall(place, [int(ref) for ref in of.values()]))
@@ -209,7 +220,7 @@ class _Part:
             return
         program = self.program
         needed = [
-            p for n in inside for p in places((program.lines[n].args, program.lines[n].kwargs))
+            p for n in inside for p in find_refs((program.lines[n].args, program.lines[n].kwargs))
         ]
         outside = dict.fromkeys([p for p in [*needed, *[g.place for g in guards]]
                                  if p in self.numbers])  # fmt: skip

@@ -9,7 +9,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
     Ref,
-    places,
+    find_refs,
     with_values,
 )
 from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter
@@ -19,7 +19,7 @@ from simpleautodiff.core.primitive import Primitive
 def alone(lines: list[Line], number: int) -> RecordedProgram:
     """Return the program of one line, whose inputs are its arguments."""
     line = lines[number]
-    needed = dict.fromkeys(places((line.args, line.kwargs)))
+    needed = dict.fromkeys(find_refs((line.args, line.kwargs)))
     given = [Line(None, (), {}, lines[place].shape, lines[place].dtype) for place in needed]
     of = {place: Ref(k) for k, place in enumerate(needed)}
     args, kwargs = with_values(line.args, of), with_values(line.kwargs, of)

@@ -160,7 +160,7 @@ def address(array: Any) -> int:
 
 
 def _look_through(base: Any, view: View) -> Any:
-    """Return a view of an array; a single element as a NumPy scalar."""
+    """Return the elements of an array that a `View` describes; a single one as a NumPy scalar."""
     if view.shape == ():
         return base.reshape(-1)[view.offset]
     if base.shape == view.shape and view.is_whole:

@@ -204,7 +204,7 @@ def _simpler_select(program: Steps, condition: int, x: int, y: int) -> int | Non
 
 
 def _assume(program: Steps, x: int, condition: int, holds: bool, deep: int = 3) -> int:
-    """Return a number as it is where a condition holds, or does not: without choices by it.
+    """Return a number without the choices by a condition, given whether the condition holds.
 
     A slope that is not defined at 0, say, is computed from where(x == 0, 1, x) and used where x is
     not 0. Only `deep` steps are looked through.

@@ -17,7 +17,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     Line,
     RecordedProgram,
     Ref,
-    places,
+    find_refs,
 )
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
 from simpleautodiff.compiled.scalar.lower_rows import (
@@ -270,7 +270,7 @@ class _Unrolling:
         for k, arg in enumerate(line.args):
             if k not in line.what.settings:
                 result.append(form(self._value(arg, dtype)))
-            elif next(places(arg), None) is not None:
+            elif next(find_refs(arg), None) is not None:
                 raise NotUnrolledError(f"{line.name} by places that may change")
             else:
                 result.append(arg)

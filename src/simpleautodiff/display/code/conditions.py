@@ -50,6 +50,8 @@ class ConditionArray(np.ndarray[Any, Any]):
         out = tuple(np.asarray(x) for x in options.pop("out", ()))
         if out:
             options["out"] = out
+        if isinstance(where := options.get("where"), ConditionArray):
+            options["where"] = np.asarray(where) if _is_within_row() else where.decide()
         plain = [np.asarray(x) if isinstance(x, ConditionArray) else x for x in inputs]
         answer = getattr(ufunc, method)(*plain, **options)
         logical = method == "__call__" and not options and ufunc in _LOGICAL_SIGNS
@@ -73,13 +75,13 @@ class ConditionArray(np.ndarray[Any, Any]):
         return answer if function in _BY_SHAPE else self._ask(answer, function, args, kwargs)
 
     def _ask(self, answer: Any, function: Any, args: Any, kwargs: Any) -> Any:
-        """Return the answer of a function, by which the code goes its way; the tape is told."""
+        """Return what a function answered, and note it on the tape: the code may branch on it."""
         if self.level is not None and not _is_within_row():
             self.level.note_call(answer, function, args, kwargs)
         return answer
 
     def decide(self) -> Any:
-        """Return plain bools, by which the code goes its way; the tape is told."""
+        """Return plain bools, and note them on the tape: the code may branch on them."""
         plain = np.asarray(self)
         if self.level is not None:
             self.level.note_condition(self.condition, plain.copy())
@@ -140,7 +142,7 @@ def _level_of(condition: Condition) -> Any:
 
 
 def _is_within_row() -> bool:
-    """Tell whether a row asks, to compute a value: that is recorded, and evaluated again."""
+    """Tell whether a row asks, to compute its value: the row itself will be evaluated again."""
     frame: Any = sys._getframe(2)
     while frame.f_globals.get("__name__", "").startswith(("numpy.", __name__)):
         frame = frame.f_back

@@ -33,7 +33,7 @@ class Change(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """A condition or a call on which the code branched, and the answer it gave."""
+    """A condition or a call on which the code branched, and what it answered."""
 
     asked: Condition | Call
     answer: Any
@@ -81,7 +81,7 @@ class SourceTape(LocatedTape):
         self.decisions.append(Decision(condition, answer))
 
     def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
-        """Record a step; elements that a condition takes are to be as many elsewhere."""
+        """Record a step; note how many elements a mask selects: elsewhere it has to be as many."""
         name = "" if primitive is None else primitive.name
         for index in map(inner, args) if name in _INDEXED else ():
             for part in index if isinstance(index, tuple) else (index,):

@@ -142,7 +142,7 @@ class Statements:
             self._write_decision(decision)
 
     def _write_rest(self, until: int, changed: set[Node]) -> None:
-        """Write the steps up to a time that are neither adjoints nor inlined."""
+        """Write the next steps, up to the number `until`, except adjoints and inlined ones."""
         for node in self.tape[self.seen : until]:
             fresh = node in self.needed and node not in self.held and node not in changed
             if fresh and not self._is_inlined(node):
@@ -158,7 +158,7 @@ class Statements:
         self._assign(f"t{self.temporaries}", node, written=written)
 
     def _write_shape(self, name: str, node: Node) -> None:
-        """Refuse arrays of another shape: sums, means and their adjoints are of this one."""
+        """Write a check of the shape: sums, means and their adjoints are written for this one."""
         full = shape(to_plain(node))
         if full:
             check = f"if np.shape({name}) != {full!r}: raise ValueError({_OTHER_SHAPE!r})"

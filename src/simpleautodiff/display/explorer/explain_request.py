@@ -10,7 +10,8 @@ from simpleautodiff.display.explorer.page import describe_formula
 from simpleautodiff.display.explorer.page_data import json_number, make_document
 from simpleautodiff.display.tables.tables import adjoints_table, tangents_table, values_table
 from simpleautodiff.errors import ConstantError, FormulaError
-from simpleautodiff.program.formula import Formula, is_name, parse, read_float
+from simpleautodiff.program.formula import Formula, parse, read_float
+from simpleautodiff.program.formula_names import is_name
 from simpleautodiff.program.program import Program
 
 NO_DERIVATIVE = (

@@ -41,7 +41,6 @@ from simpleautodiff.values.other_arrays import read_foreign
 MOST_SWEEPS = 12
 LINEAR = {"text": "linear"}  # a local derivative that is a linear map, and no number
 MOST_ELEMENTS = 400  # of an array that is drawn as a heat map
-MOST_NUMBERS = 60  # characters of the numbers of arrays in a row
 
 
 def make_document(
@@ -162,7 +161,7 @@ def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> 
         (k, derivative, write_slope(program, node, k, derivative).text)
         for k, derivative in node.local_derivatives()
     ]
-    text, numbers = _pair(node, value_terms(program, node))
+    text, numbers = _texts(value_terms(program, node))
     return record | {
         "text": text,
         "numbers": numbers,
@@ -202,6 +201,10 @@ def _sweeps(program: Program, index: dict[Node, int], texts: bool) -> list[dict[
     return found
 
 
+def _texts(terms: tuple[Term, Term]) -> list[str]:
+    return [term.text for term in terms]
+
+
 @suppress_warnings()
 def _add_texts(program: Program, sweep: dict[str, Any]) -> None:
     """Add the right-hand sides of a sweep, in symbols and with numbers."""
@@ -209,7 +212,7 @@ def _add_texts(program: Program, sweep: dict[str, Any]) -> None:
     if sweep["mode"] == "forward":
         dot = Program.tangents(program, root)
         sweep["texts"] = {  # also of the nodes that it does not reach, whose tangents are 0
-            i: _pair(node, tangent_terms(program, node, dot))
+            i: _texts(tangent_terms(program, node, dot))
             for i, node in enumerate(program.nodes)
             if node.primitive is not None
         }
@@ -219,16 +222,9 @@ def _add_texts(program: Program, sweep: dict[str, Any]) -> None:
         child = program.node(item.child)
         pull = Pull(child, item.index, item.derivative, totals[item.child])
         old = None if item.first else (adjoint_term(item.parent), totals[item.parent])
-        found.append(_pair(child, adjoint_terms(program, [pull], item.total, old)))
+        found.append(_texts(adjoint_terms(program, [pull], item.total, old)))
         totals[item.parent] = item.total
     sweep["texts"] = found
-
-
-def _pair(node: Node, terms: tuple[Term, Term]) -> list[str]:
-    """Return the texts of a row; those of arrays have numbers if they are few."""
-    symbols, numbers = terms[0].text, terms[1].text
-    arrays = shape(node.value) or any(shape(value) for value in node.values())
-    return [symbols, "" if arrays and len(numbers) > MOST_NUMBERS else numbers]
 
 
 def _try_sweep(sweep: Callable[..., Any], program: Program, at: dict[str, int], name: str) -> Any:

@@ -129,7 +129,7 @@ class Handler(BaseHTTPRequestHandler):
         return False
 
     def _only(self, name: str) -> str:
-        """Return the value of a header that is there once; else nothing."""
+        """Return the value of a header, or "" unless it is there exactly once."""
         values = self.headers.get_all(name, [])
         return values[0] if len(values) == 1 else ""
 

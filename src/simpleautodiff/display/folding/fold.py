@@ -114,7 +114,7 @@ class Folded:
         found = []
         seen = set()
         for box in self.boxes:
-            for node in box.nodes:
+            for node in go_through(box.nodes, "arrows"):
                 for arg in node.args:
                     if type(arg) not in NODES:
                         continue

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import reduce
 from html import escape
 from inspect import signature
 from typing import Any
 
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule
 from simpleautodiff.core.node import NODES, Node
-from simpleautodiff.core.primitive import SIGN, SUM, Primitive
+from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.display.notation.formulas import (
     Pull,
     adjoint_terms,
@@ -19,16 +18,13 @@ from simpleautodiff.display.notation.formulas import (
     derivative_term,
     is_absent,
     suppress_warnings,
-    tangent_terms,
     value_terms,
     write_bar,
-    write_dot,
-    write_true,
     write_value,
 )
 from simpleautodiff.display.notation.missing import explain_nan
 from simpleautodiff.display.notation.rich_text import show_minus
-from simpleautodiff.program.notation import Term
+from simpleautodiff.display.notation.step_sentences import tangent_line, value_line
 from simpleautodiff.program.program import Program, output_names, sweeps_all_elements
 from simpleautodiff.program.written_numbers import write_result, write_short, write_typed
 from simpleautodiff.transforms.kinks import is_at_kink
@@ -69,9 +65,10 @@ def explain(program: Program, name: str, wrt: str = "", output: str = "") -> Wor
     >>> import simpleautodiff as ad
     >>> t = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2, 5)
     >>> print(explain(t, "v5"))
-    v5 = v4 − v3 = 11.652: a difference grows with its first term and shrinks with its second.
+    v5 = v4 − v3 = 10.693 − (−0.959) = 11.652: a difference grows with its first term and shrinks
+    with its second.
     Forward from x1: v5 = v4 − v3, so ∂v5/∂v4 = 1 and ∂v5/∂v3 = −1; v3 is not reachable from
-    x1, so its derivative is 0; 1 × 5.5 + (−1) × 0 = 5.5.
+    x1, so its derivative is 0; v̇5 = v̇4 − v̇3 = 5.5 − 0 = 5.5.
     Reverse from y: v5 is y, so its adjoint is 1.
     """
     node = program.node(program.proper(name))
@@ -89,9 +86,7 @@ def _value(program: Program, node: Node) -> str:
     line = program.lines.get(node, "")
     line = f" ({line})" if line and len(set(program.lines.values())) > 1 else ""
     own = f", which you call {program.variables[node]}" if node in program.variables else ""
-    symbols = value_terms(program, node)[0].text
-    said = show_minus(f"{name} = {symbols} = {value}")
-    return f"{said}{own}{line}: {show_minus(write_reason(program, node))}."
+    return f"{value_line(program, name)}{own}{line}: {show_minus(write_reason(program, node))}."
 
 
 _OF_CONSTANTS = {  # of one argument, where the others are constants: its sentence and its letters
@@ -232,34 +227,13 @@ def _slope(program: Program, node: Node, name: str, k: int, derivative: Any) -> 
 
 
 def _total(program: Program, node: Node, derivatives: list[tuple[int, Any]], dot: Any) -> str:
-    """Write the tangent as a sum of products."""
+    """Write the tangent as its row in the table has it, if anything comes to it."""
     name = program.names[node]
-    live = [
-        (k, d)
+    nothing = all(
+        d is ZERO or is_absent(dot[program.names[node.args[k]]], d, dot[name])
         for k, d in derivatives
-        if d is not ZERO and not is_absent(dot[program.names[node.args[k]]], d, dot[name])
-    ]
-    if not live:
-        return f"so the derivative of {name} is 0"
-    if any(isinstance(d, Linear) for _, d in live):
-        symbols = tangent_terms(program, node, dot)[0].text
-        return f"{write_dot(name)} = {symbols} = {write_result(dot[name])}"
-    starts = [dot[program.names[node.args[k]]] for k, _ in live]
-
-    def write() -> Term:
-        products = [_times(Term(d), Term(u)) for (_, d), u in zip(live, starts, strict=True)]
-        return reduce(_plus, products)
-
-    return f"{write_true(write, dot[name])} = {write_result(dot[name])}"
-
-
-def _plus(a: Term, b: Term) -> Term:
-    return Term(f"{a.text} + {b.text}", said=None if a.said is None else a.said + b.said)
-
-
-def _times(slope: Term, derivative: Term) -> Term:
-    factors = [f"({t.text})" if t.binds in (SIGN, SUM) else t.text for t in (slope, derivative)]
-    return Term(" × ".join(factors), said=(slope * derivative).said)
+    )
+    return f"so the derivative of {name} is 0" if nothing else tangent_line(program, node, dot)
 
 
 def _reverse(program: Program, node: Node, output: str) -> str:

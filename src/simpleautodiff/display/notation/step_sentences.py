@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any
 
+from simpleautodiff.core.node import Node
 from simpleautodiff.display.notation.formulas import (
     Pull,
     adjoint_term,
@@ -44,14 +46,20 @@ def derivative_line(program: Program, mode: str, event: Any, found: Mapping[str,
         start = seed_symbols(program, event.name, mode)
         return _equate(left, start, *([] if start == ALL_ONES else ["1"]))
     if mode == "forward":
-        terms = tangent_terms(program, program.node(event.name), found)
-    else:
-        child = program.node(event.child)
-        derivative = dict(child.local_derivatives())[event.index]
-        pull = Pull(child, event.index, derivative, found[event.child])
-        old = None if event.first else (adjoint_term(event.name), event.before)
-        terms = adjoint_terms(program, [pull], event.number, old)
+        return tangent_line(program, program.node(event.name), found)
+    child = program.node(event.child)
+    derivative = dict(child.local_derivatives())[event.index]
+    pull = Pull(child, event.index, derivative, found[event.child])
+    old = None if event.first else (adjoint_term(event.name), event.before)
+    terms = adjoint_terms(program, [pull], event.number, old)
     return _equate(left, *[term.text for term in terms], write_result(event.number))
+
+
+def tangent_line(program: Program, node: Node, found: Mapping[str, Any]) -> str:
+    """Say in one line how a tangent was computed; `found` are those of the sweep."""
+    name = program.names[node]
+    terms = tangent_terms(program, node, found)
+    return _equate(write_dot(name), *[term.text for term in terms], write_result(found[name]))
 
 
 def seed_symbols(program: Program, root: str, mode: str) -> str:
@@ -63,4 +71,5 @@ def seed_symbols(program: Program, root: str, mode: str) -> str:
 
 
 def _equate(*sides: str) -> str:
-    return show_minus(" = ".join(filter(None, sides)))
+    """Join sides by =; what is the same as the side before it is not said twice."""
+    return show_minus(" = ".join(side for side, _ in groupby(filter(None, sides))))

@@ -41,6 +41,7 @@ def _period(operators: list[str]) -> int:
     )
 
 
+@lru_cache(maxsize=4096)
 def _find_target(instruction: tuple[CodeType, int]) -> str:
     """Return the variable that the result of an instruction is assigned to; empty if none is."""
     code, offset = instruction

@@ -236,7 +236,7 @@ def tangents_table(program: Program, wrt: str, unfold: bool = False, seed: Any =
             program, node, (tangent_term(name), *tangent_terms(program, node, dot)), dot[name]
         )
         for node, name in go_through(
-            _name_nodes(program, program.nodes[len(program.inputs) :]), "forward sweep"
+            _name_nodes(program, program.nodes[len(program.inputs) :]), "tangents"
         )
     ]
     ends: list[TableRow | SkippedRow] = []
@@ -273,7 +273,7 @@ def adjoints_table(
     totals: dict[str, Any] = {step.name: 0 for step in program.steps} | {base: start}
     nodes = {name: node for node, name in program.names.items()}
     sweep: list[TableRow | SkippedRow] = []
-    for item in go_through(program.accumulations(output, seed), "reverse sweep"):
+    for item in go_through(program.accumulations(output, seed), "adjoints"):
         bar = write_bar(item.parent)
         skipped = _skip_row(program, nodes[item.parent], hidden, bar)
         skipped = skipped or _skip_row(program, nodes[item.child], hidden, bar)

@@ -166,7 +166,7 @@ BANK: tuple[Case, ...] = (
     _case("edges", "equal_values", "y = x * x * z", at={"x": 1.5, "z": 1.5}),
     _case("edges", "equal_values", "a = x + z; b = x * z; y = a * b * a", at={"x": 2.0, "z": 2.0}),
     _case("edges", "equal_values", "a = x * z; b = sin(a); c = x * z; y = b * c"),
-    # names, constants, operators, whole numbers
+    # names, constants, operators, integers
     _case("names", "in_place_add", "a = x; a += z; y = a * x"),
     _case("names", "in_place_add", "a = x * z; a += x; a += a; y = a * z"),
     _case("names", "name_reused", "a = x * x; a = a * z; a = a * a; y = a - x"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from simpleautodiff.learn.grading.bank import BANK, Case
 from simpleautodiff.learn.grading.diagnosis import CaseRun
-from simpleautodiff.learn.grading.model import predict
+from simpleautodiff.learn.grading.prediction import predict
 from simpleautodiff.learn.grading.processes import ENDS, Runner
 from simpleautodiff.learn.graphs import EASY, Graph, random_graph
 
@@ -111,7 +111,7 @@ def run_on(runner: Runner, case: Case, depth: int) -> Iterator[CaseRun]:
 
 
 def _scaled(result: dict[str, Any], depth: int, mode: str) -> dict[str, Any]:
-    """Give the result of a long chain as that of x + x: both are a multiple of x."""
+    """Scale the result of a long chain of x + x + ... to that of x + x."""
     if "sweeps" not in result:
         return result
     factor = 2 / (depth + 1)

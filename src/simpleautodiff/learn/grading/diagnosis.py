@@ -15,20 +15,25 @@ from simpleautodiff.learn.grading.known_faults import (
     APART,
     ASSIGNED,
     ASSIGNED_TERMS,
+    BY_VALUE,
+    COMMUTED,
+    COMPOSED,
     COMPOSITIONS,
     FAULTS,
     IN_TURN,
     INVERTED,
     ORDER_FAULTS,
+    READY,
     RULES,
     STYLES,
+    SUBTRACTED,
     UNCHAINED,
     VARIANTS,
     WAYS,
     WRONG_RULES,
     ZEROS,
 )
-from simpleautodiff.learn.grading.model import predict
+from simpleautodiff.learn.grading.prediction import predict
 
 Vector = list[float | None]
 _answer = lru_cache(1024)(answer)  # the graphs of the bank are asked for again and again
@@ -49,6 +54,12 @@ class CaseRun:
     def numbers(self) -> bool:
         """Whether the engine returned numbers."""
         return "sweeps" in self.result
+
+    @property
+    def sweeps(self) -> int:
+        """How many sweeps of one graph are asked for, one after the other."""
+        actions = [action for action, *_ in self.script]
+        return actions[::-1].index("build")  # since it was last built
 
     @cached_property
     def right(self) -> Vector:
@@ -109,11 +120,14 @@ class CaseRun:
 
     @cached_property
     def foreign(self) -> frozenset[str]:
-        """The faults and ways that cannot show here, as the graph lacks their operations."""
+        """The faults that cannot show here, as the graph lacks the operations they change."""
         used = as_written(self.case.graph.operations)
         ways = set() if used & {"sub", "div", "neg"} else {*COMPOSITIONS}
         args = [arg for _, _, args in self.case.graph.steps for arg in args]
-        ways |= {APART} if ways and all(isinstance(arg, str) for arg in args) else set()
+        ways |= set() if "div" in used else {BY_VALUE}
+        ways |= set() if "neg" in used else {SUBTRACTED}
+        if all(isinstance(arg, str) for arg in args):
+            ways |= {APART, COMMUTED} if COMPOSED in ways else {COMMUTED}
         return frozenset({*ways, *(f for f in FAULTS if not is_met(f, used))})
 
     def explained(self, faults: Collection[str], style: str = "search", turned: int = 0) -> bool:
@@ -206,12 +220,12 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
 
     def exact(faults: tuple[str, ...], way: tuple[str, ...] = ()) -> bool:
         named = (*faults, *way)
-        assigns = any(fault.startswith("overwritten") for fault in faults)  # then zeros matter
-        matter = assigns and IN_TURN not in way
-        own = (style for style in styles if matter or style not in ZEROS)
+        by_order = any(fault.startswith(("overwritten", "stale_sum")) for fault in faults)
+        matter = by_order and IN_TURN not in way  # then zeros do, and what earlier graphs left
+        own = (style for style in styles if matter or style not in (*ZEROS, *READY))
         return any(all(run.explained(named, style) for run in ordered) for style in own)
 
-    of_mode = {"forward": ("dual",), "reverse": ("dual", "stack", "paths")}
+    of_mode = {"forward": ("dual",), "reverse": ("dual", "stack", "paths", *READY)}
     modes = dict.fromkeys(run.mode for run in failing)
     more = dict.fromkeys(style for mode in modes for style in of_mode[mode])
     styles = ("search", "tape", "tape to the end", *more, *ZEROS)
@@ -231,7 +245,7 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
 
 
 def _others(found: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the other explanations, except those that only say the first in other words."""
+    """Return the other explanations, except those that differ from the first only in words."""
     first, *others = (tuple(VARIANTS.get(fault, fault) for fault in faults) for faults in found)
     if any(fault in ASSIGNED for fault in first):  # one function is named, not all of them
         others = [faults for faults in others if "overwritten_in_functions" not in faults]

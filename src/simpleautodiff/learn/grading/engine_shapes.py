@@ -10,15 +10,21 @@ from typing import Any
 
 from simpleautodiff.learn.grading.function_shapes import DualEngine, GradEngine
 from simpleautodiff.learn.grading.guessing import guess_names
-from simpleautodiff.learn.grading.learner_engine import LearnerEngine, NoEngine
-from simpleautodiff.learn.grading.node_shapes import NodeEngine, PullEngine, ValueEngine
+from simpleautodiff.learn.grading.learner_engine import LearnerEngine
+from simpleautodiff.learn.grading.learner_names import NoEngine
+from simpleautodiff.learn.grading.node_shapes import (
+    CarriedEngine,
+    NodeEngine,
+    PullEngine,
+    ValueEngine,
+)
 from simpleautodiff.learn.grading.partials_shape import PartialsEngine
 from simpleautodiff.learn.grading.tape_shapes import RecorderEngine, TapeEngine
 
 SHAPES: dict[str, tuple[type[LearnerEngine], ...]] = {
     "tape": (TapeEngine, RecorderEngine),
     "value": (ValueEngine, PullEngine),
-    "node": (NodeEngine,),
+    "node": (NodeEngine, CarriedEngine),
     "dual": (DualEngine,),
     "grad": (GradEngine,),
     "partials": (PartialsEngine,),

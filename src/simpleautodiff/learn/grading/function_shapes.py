@@ -1,6 +1,6 @@
 """Engines of functions: `grad(f)`, and dual numbers with what seeds them.
 
-This file runs in the learner's process too: of the library it imports `learner_engine` alone.
+This file runs in the learner's process too: of the library it imports the files of engines alone.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ from functools import partial
 from typing import Any
 
 from simpleautodiff.learn.grading.learner_engine import (
-    GRADIENT_NAMES,
     LearnerEngine,
+)
+from simpleautodiff.learn.grading.learner_names import (
+    GRADIENT_NAMES,
     NoEngine,
+    first,
+)
+from simpleautodiff.learn.grading.learner_nodes import (
     classes,
     constructs,
-    first,
     is_array,
     is_number,
     read_attributes,
@@ -38,28 +42,31 @@ class GradEngine(LearnerEngine):
         if self.grad is None or required(self.grad) < 1 or makes_no_function(self.grad):
             raise NoEngine
         self.name = getattr(self.grad, "__name__", "grad")
-        self.takes_list = False  # grad(f)([x, z]), with f([x, z])
+        self.form = ""  # or "list": grad(f)([x, z]), with f([x, z]); or "point": with f(x, z)
         try:
             self.make(0.75)  # refuses what is no engine at all
         except NoEngine:
             raise
         except Exception as error:
-            self.takes_list = True
-            if not self.takes(1):
+            forms = [form for form in ("list", "point") if self.takes(1, form)]
+            if not forms:
                 said = f"{type(error).__name__}: {error}"
                 raise NoEngine(f"{self.name}(f) of a function f raises {said}") from None
-        self.takes_list = self.takes_list or (not self.takes(2) and self.takes(2, in_list=True))
+            self.form = forms[0]
+        others = (form for form in ("list", "point") if self.takes(2, form))
+        self.form = self.form if self.takes(2) else next(others, self.form)
 
-    def takes(self, count: int, in_list: bool | None = None) -> bool:
+    def takes(self, count: int, form: str = "") -> bool:
         """Tell whether functions of that many arguments can be differentiated."""
-        before = self.takes_list
-        self.takes_list = before if in_list is None else in_list
+        before, self.form = self.form, form or self.form
+        point = [0.75, 0.5][:count]
         try:
-            return len(self.make_several([0.75, 0.5][:count])) == count
+            made = self.make_several(point)
+            return len(made) == count and not any(type(n) is list and n == point for n in made)
         except Exception:
             return False
         finally:
-            self.takes_list = before
+            self.form = before
 
     def abilities(self) -> dict[str, Any]:
         """Find out what the engine can do, and whether with several inputs."""
@@ -107,8 +114,8 @@ class GradEngine(LearnerEngine):
 
     def call(self, f: Callable[..., Any], point: list[Any]) -> list[Any]:
         """Return the derivatives of f in all arguments, whatever form the engine gives them."""
-        if self.takes_list:
-            f, point = _of_list(f), [list(point)]
+        if self.form:
+            f, point = _of_list(f) if self.form == "list" else f, [list(point)]
         at_once = required(self.grad) > 1  # grad(f, x, y)
         derivative = None if at_once else self.grad(f)
         if not at_once and not callable(derivative):
@@ -122,7 +129,7 @@ class GradEngine(LearnerEngine):
             )
         if isinstance(found, tuple) and len(found) == 2 and is_several(found[1]):
             found = found[1]  # (value, derivatives)
-        if isinstance(found, tuple) and len(found) == 2 and len(point) == 1 and not self.takes_list:
+        if isinstance(found, tuple) and len(found) == 2 and len(point) == 1 and not self.form:
             found = found[1]  # (value, derivative)
         several = is_several(found)
         if len(point) == 1 or several:
@@ -165,7 +172,7 @@ class DualEngine(LearnerEngine):
                 held = read_attributes(probe)
                 values = [n for n, v in held.items() if is_number(v) and v == 0.75]
                 slopes = [n for n, v in held.items() if is_number(v) and v == 0.125]
-                if values and slopes and _adds_slopes(probe, slopes[0]):
+                if values and slopes and _adds(probe, values[0], slopes[0]):
                     self.value_name = self.value_name or sorted(values)[0]
                     self.derivative_name = self.derivative_name or sorted(slopes)[0]
                     self.driver = self._find_driver(namespace, names)
@@ -194,7 +201,7 @@ class DualEngine(LearnerEngine):
 
 
 def may_take_slope(cls: type) -> bool:
-    """Tell whether a second argument may be a number, so that a wrong one is not put on a tape."""
+    """Tell whether the second argument of a class may be a number: a derivative, not a tape."""
     try:
         second = [*inspect.signature(cls).parameters.values()][1:2]
     except (TypeError, ValueError):
@@ -202,10 +209,11 @@ def may_take_slope(cls: type) -> bool:
     return all(p.default in (p.empty, None) or is_number(p.default) for p in second)
 
 
-def _adds_slopes(probe: Any, slope: str) -> bool:
-    """Tell whether a sum of two numbers has a derivative, too."""
+def _adds(probe: Any, value: str, slope: str) -> bool:
+    """Tell whether a sum of two numbers has a value and a derivative, too."""
     try:
-        return is_number(getattr(probe + probe, slope, None))
+        total = probe + probe
+        return is_number(getattr(total, value, None)) and is_number(getattr(total, slope, None))
     except Exception:
         return False
 

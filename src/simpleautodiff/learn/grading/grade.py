@@ -34,6 +34,7 @@ from simpleautodiff.learn.grading.shrinking import shrink
 from simpleautodiff.learn.graphs import Graph
 
 LAST = {"unknown", "differences", "shared_parents"}  # which explain what nothing else does
+SWEPT_AGAIN = "The same graph, built and swept again, has other derivatives."
 COUNTS_PATHS = {"no_visited", "no_visited_at_inputs", "recursion"}  # a cost, and a depth
 
 
@@ -101,7 +102,7 @@ def grade(
             runs += run_programs(runner, programs, seed)
         findings = [*_find_missing(runner.abilities, needs, cases, skipped)]
         differences = _find_differences(runs) if runner.abilities["numbers"] else []
-        findings += differences or _find(runs, memory)
+        findings += differences or _find(runner, runs, memory)
         if runner.abilities["shape"] == "partials" and task not in BUILDING:
             detail = "There is no forward(x), backward(y), y.backward() or grad(f)."
             findings.append(Finding(MISTAKES["missing_sweep"], None, True, detail))
@@ -160,8 +161,9 @@ def _find_differences(runs: list[CaseRun]) -> list[Finding]:
     return []
 
 
-def _find(runs: list[CaseRun], memory: dict[str, Any]) -> list[Finding]:
+def _find(runner: Runner, runs: list[CaseRun], memory: dict[str, Any]) -> list[Finding]:
     diagnosis = explain(runs)
+    remembering = _find_memory(runner, runs) if "unknown" in diagnosis.faults else None
     findings = [
         Finding(
             MISTAKES[VARIANTS.get(fault, fault)],
@@ -172,6 +174,9 @@ def _find(runs: list[CaseRun], memory: dict[str, Any]) -> list[Finding]:
         for number, fault in enumerate(diagnosis.faults)
     ]
     findings += _find_errors(runs, diagnosis)
+    if remembering is not None:  # then what an error has left cannot be told, either
+        findings = [f for f in findings if f.mistake.name not in ("unknown", "phantom_child")]
+        findings.append(Finding(MISTAKES["stale_sum"], remembering, True, SWEPT_AGAIN))
     living, shared = memory.get("living", 0), memory.get("shared", "")
     if living > 100:
         findings.append(Finding(MISTAKES["leak"], None, True, f"{living} of 200 results are kept"))
@@ -182,6 +187,17 @@ def _find(runs: list[CaseRun], memory: dict[str, Any]) -> list[Finding]:
     for finding in findings:
         seen.setdefault(finding.mistake.name, finding)
     return list(seen.values())
+
+
+def _find_memory(runner: Runner, runs: list[CaseRun]) -> CaseRun | None:
+    """Return a wrong run that turns out otherwise when it is asked again: numbers were kept."""
+    wrong = [run for run in runs if run.numbers and not (run.ok or run.case.length)]
+    for run in sorted(wrong, key=lambda run: len(run.case.graph.steps))[:5]:
+        for other in run_on(runner, run.case, 1):
+            same = other.mode == run.mode and other.script == run.script and other.numbers
+            if same and not agree(other.found, run.found):
+                return run
+    return None
 
 
 def _blame_default(findings: list[Finding], detail: str, written: bool) -> list[Finding]:
@@ -233,7 +249,7 @@ def _name_failure(run: CaseRun, runs: list[CaseRun]) -> str:
     if "timeout" in result or "died" in result:
         return "timeout" if "timeout" in result else "died"
     if "error" in result:
-        return _name_error(run)
+        return _name_error(run, runs)
     if run.has_none and not any(run.right[1:]):
         return "none_for_zero"
     if run.case.kink and not run.ok:
@@ -251,7 +267,7 @@ def _without_failure(run: CaseRun, runs: list[CaseRun]) -> Vector:
     return run.right
 
 
-def _name_error(run: CaseRun) -> str:
+def _name_error(run: CaseRun, runs: list[CaseRun]) -> str:
     """Name the misconception behind an error, by the graph that raised it."""
     constant_first = any(
         len(args) == 2 and not isinstance(args[0], str) for _, _, args in run.case.graph.steps
@@ -261,6 +277,8 @@ def _name_error(run: CaseRun) -> str:
         return named[run.result["error"]]
     if run.case.exposes in ("constant_output", "phantom_child"):
         return run.case.exposes
+    if run.sweeps > 1 and not any("error" in other.result for other in runs if other.sweeps == 1):
+        return "used_up"
     of_operand = run.result["error"] in ("TypeError", "AttributeError")
     return "missing_reflected" if constant_first and of_operand else "raises"
 
@@ -269,7 +287,8 @@ def _assign_cases(runs: list[CaseRun], findings: list[Finding]) -> list[Finding]
     """Give each finding the failing cases that it explains."""
     names = [finding.mistake.name for finding in findings]
     faults = [fault for fault in FAULTS if VARIANTS.get(fault, fault) in names]
-    rest = [f.mistake.name for f in findings if f.mistake.name in LAST and f.mistake.kind != LIMIT]
+    last = [f for f in findings if f.mistake.name in LAST or f.detail == SWEPT_AGAIN]
+    rest = [f.mistake.name for f in last if f.mistake.kind != LIMIT]
     cases: dict[str, set[str]] = {name: set() for name in names}
     for run in runs:
         if run.ok:

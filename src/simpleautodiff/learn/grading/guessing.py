@@ -9,15 +9,19 @@ This file runs in the learner's process too: of the library it imports the files
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import partial, wraps
 from itertools import product
 from typing import Any
 
 from simpleautodiff.learn.grading.function_shapes import GradEngine, makes_no_function
 from simpleautodiff.learn.grading.learner_engine import (
+    LearnerEngine,
+)
+from simpleautodiff.learn.grading.learner_names import (
     FUNCTIONS_OF_NUMBERS,
     PYTHON_OPERATORS,
-    LearnerEngine,
+)
+from simpleautodiff.learn.grading.learner_nodes import (
     classes,
     construct,
     constructs,
@@ -25,6 +29,7 @@ from simpleautodiff.learn.grading.learner_engine import (
     is_number,
     read_attributes,
     required,
+    to_float,
 )
 from simpleautodiff.learn.grading.node_shapes import call_sweep
 from simpleautodiff.learn.grading.sweep_results import holds_derivatives, look_up
@@ -50,9 +55,8 @@ class _Guess:
     def __init__(self, namespace: dict[str, Any], names: dict[str, str], cls: type) -> None:
         self.names, self.cls = {**names, "node": cls.__name__}, cls
         self.engine = LearnerEngine(namespace, self.names)
-        methods = [name for name in dir(cls) if not name.startswith("__")]
-        self.methods = {name: getattr(cls, name) for name in methods}
-        self.methods = {name: method for name, method in self.methods.items() if callable(method)}
+        methods = {name: getattr(cls, name) for name in dir(cls) if not name.startswith("__")}
+        self.methods = {name: of_any(name, f) for name, f in methods.items() if callable(f)}
 
     def callables(self, count: int) -> Iterator[tuple[str, Callable[..., Any]]]:
         """Yield the functions and methods of that many nodes."""
@@ -80,20 +84,25 @@ class _Guess:
     def can(self, operation: str) -> bool:
         """Tell whether an operation works with the names found so far."""
         count = len(_point(operation))
-        return self.gives(partial(self.apply, operation), count, _value(operation))
+        hidden = operation in PYTHON_OPERATORS  # a sum is a sum, if its value cannot be seen
+        return self.gives(partial(self.apply, operation), count, _value(operation), hidden)
 
     def apply(self, operation: str, *nodes: Any) -> Any:
         """Do one operation."""
         return self.engine.apply(operation, list(nodes))
 
-    def gives(self, function: Callable[..., Any], count: int, right: float) -> bool:
-        """Tell whether a function of some nodes returns a node with this value."""
+    def gives(
+        self, function: Callable[..., Any], count: int, right: float, hidden: bool = False
+    ) -> bool:
+        """Tell whether a function of some nodes returns a node with this value, or a hidden one."""
         try:
             node = function(*(construct(self.cls, x) for x in (X, Z)[:count]))
             value = self.engine.value(node)
         except Exception:
             return False
-        return isinstance(node, self.cls) and is_number(value) and abs(value - right) < 1e-9
+        if is_number(node) or node is NotImplemented:
+            return False
+        return hidden if value is None else is_number(value) and abs(value - right) < 1e-9
 
     def guess_sweeps(self) -> bool:
         """Find the functions or methods that sweep: from y back to x, or from x to y."""
@@ -117,8 +126,8 @@ class _Guess:
             return
         after = _numbers(other).items()
         changed = [key for key, number in after if number and before.get(key) != number]
-        held = holds_derivatives(result, other) and is_number(look_up(result, other))
-        if changed or held:
+        held = holds_derivatives(result, other) and look_up(result, other)
+        if changed or to_float(held, self.engine) is not None:
             self.names[mode] = name
             self.names |= {"derivative": changed[0]} if changed else {}
 
@@ -137,6 +146,16 @@ class _Guess:
             if is_number(found) and found:
                 self.names |= {"grad": name, "derivative": slope}
                 return
+
+
+def of_any(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method as a function of any node: a sum may be of another class than inputs."""
+
+    @wraps(method)
+    def call(node: Any, *rest: Any) -> Any:
+        return getattr(node, name)(*rest)
+
+    return call
 
 
 def _point(operation: str) -> tuple[float, ...]:

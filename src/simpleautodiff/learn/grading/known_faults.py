@@ -39,7 +39,6 @@ WRONG_RULES: dict[str, tuple[str, dict[int, Callable[..., float]]]] = {
     "division_sign": ("div", {1: lambda v, a, b: a / b**2}),
     "division_square": ("div", {1: lambda v, a, b: -a / b}),
     "floor_division": ("div", {VALUE: lambda a, b: a // b}),
-    "floor_division_throughout": ("div", {VALUE: lambda a, b: a // b, 1: lambda v, a, b: -v / b}),
     "power_exponent": ("pow", {0: lambda v, a, n: n * v}),
     "power_factor": ("pow", {0: lambda v, a, n: a ** (n - 1)}),
     "power_factor_but_0": ("pow", {0: lambda v, a, n: a ** (n - 1) if n else 0}),
@@ -113,7 +112,6 @@ VARIANTS = {  # the same misconception, written in another way, with other numbe
     "no_chain_in_functions": "no_chain",
     "stale_kept": "stale_unreached",
     "no_adjoint_if_reached": "no_adjoint",
-    "floor_division_throughout": "floor_division",
     "equal_values_added": "equal_values",
     "equal_fields": "equal_values",
     "equal_fields_in_order": "equal_values",
@@ -125,14 +123,25 @@ FAULTS = tuple(dict.fromkeys((*FLAGS, *ASSIGNED, *VARIANTS, *WRONG_RULES, *UNCHA
 # How an engine may be written otherwise, which is no fault. First in what order it sweeps: some
 # tapes pass on the 0 of a node that the output does not depend on, of earlier graphs too, or not.
 ZEROS = "tape with zeros", "tape with zeros of this graph"
-STYLES = ("search", "tape", "tape to the end", "dual", "stack", "set", "paths", *ZEROS)
+READY = "first ready", "last ready"  # nodes whose uses are all done wait in a queue, or on a stack
+STYLES = ("search", "tape", "tape to the end", "dual", "stack", "set", "paths", *ZEROS, *READY)
 # Then what it records. Differences, quotients and negations are composed of others:
 # a + b * -1, a * b**-1, a * -1; or differences and quotients inverted: a + -b, a * (1 / b).
 COMPOSITIONS = COMPOSED, INVERTED = "composed", "inverted"
-# "constants apart": operations with constants have code of their own. "in turn": each sweep treats
-# all inputs but one as constants. "on arrival": a node keeps the adjoint of its last visit.
-APART, IN_TURN, ON_ARRIVAL = "constants apart", "in turn", "on arrival"
+# "constants apart": operations with constants have code of their own. "commuted": 2 * x is x * 2.
+# "subtracted": -x is 0 - x. "by the value": the partials of a quotient are computed from it. "in
+# turn": each sweep treats all inputs but one as constants. "on arrival": a node keeps the adjoint
+# of its last visit.
+APART, COMMUTED, SUBTRACTED = "constants apart", "commuted", "subtracted"
+BY_VALUE = "by the value"
+IN_TURN, ON_ARRIVAL = "in turn", "on arrival"
 WAYS: tuple[tuple[str, ...], ...] = (
-    *((), (COMPOSED,), (APART,), (INVERTED,), (IN_TURN,), (ON_ARRIVAL,)),
-    *((COMPOSED, APART), (INVERTED, APART)),
+    *((), (BY_VALUE,), (COMMUTED,), (COMPOSED,), (APART,), (INVERTED,), (IN_TURN,), (ON_ARRIVAL,)),
+    *(
+        (SUBTRACTED,),
+        (COMPOSED, COMMUTED),
+        (INVERTED, COMMUTED),
+        (COMPOSED, APART),
+        (INVERTED, APART),
+    ),
 )

@@ -92,9 +92,8 @@ MISTAKES = _mistakes(
      "among your results: where the output is an input, you answer 0.", 3, "reverse"),
     ("from_the_end", "Your sweep begins at the last node that was made, not at the one it was "
      "asked for.", 4, "reverse"),
-    ("used_up", "Your sweep empties its tape, so a second sweep of the same graph finds nothing "
-     "and answers 0. Leave the tape as it is, or refuse the second sweep with an error.", 4,
-     "reverse"),
+    ("used_up", "Your sweep empties its tape, so a second sweep of the same graph finds nothing: "
+     "it answers 0, or raises an error. Leave the tape as it is.", 4, "reverse"),
     ("all_seeded", "All inputs have the seed 1 at once, so you find the sum of all partial "
      "derivatives. Seed the one input of this sweep with 1, the others with 0.", 1, "forward"),
     ("constants_seeded", "A constant has the derivative 1, as if it were the input too: in 2 * x "
@@ -124,7 +123,7 @@ MISTAKES = _mistakes(
      "operand.", 2, "Node"),
     ("missing_reflected", "A constant on the left, as in 2 * x, raises an error: Python asks the "
      "node for __rmul__ (__radd__, __rsub__, __rtruediv__).", 2, "Node"),
-    ("floor_division", "Whole numbers are divided by //, which drops the fraction.", 2, "div"),
+    ("floor_division", "Integers are divided by //, which drops the fraction.", 2, "div"),
     # rules
     ("subtraction_sign", "The second partial of a - b is -1.", 0, "sub"),
     ("subtraction_turned", "The partials of a - b are 1 and -1, in this order.", 0, "sub"),

@@ -14,18 +14,27 @@ from simpleautodiff.learn.grading.known_faults import (
     APART,
     ASSIGNED,
     ASSIGNED_TERMS,
+    BY_VALUE,
+    COMMUTED,
     COMPOSITIONS,
-    IN_TURN,
     INVERTED,
     ON_ARRIVAL,
+    READY,
     RULES,
     SINGLE_FUNCTIONS,
+    SUBTRACTED,
     UNCHAINED,
     VALUE,
     WRONG_RULES,
     ZEROS,
 )
-from simpleautodiff.learn.grading.model_nodes import AlikeNode, EqualNode, ModelNode, are_alike
+from simpleautodiff.learn.grading.model_nodes import (
+    AlikeNode,
+    EqualNode,
+    ModelNode,
+    are_alike,
+    order_by_uses,
+)
 from simpleautodiff.learn.graphs import Argument, Graph
 
 HANDED_ON = {("add", 0), ("add", 1), ("iadd", 0), ("iadd", 1), ("sub", 0)}  # with the partial 1
@@ -70,9 +79,12 @@ class Model:
         """Do one operation."""
         if len(args) == 2 and not isinstance(args[0], ModelNode):
             swap = {"sub": "reflected_sub", "div": "reflected_div"}.get(operation, "")
-            args = args[::-1] if swap and self.has(swap) else args
+            commutes = operation in ("add", "mul") and self.has(COMMUTED)
+            args = args[::-1] if commutes or (swap and self.has(swap)) else args
         if self.has(*COMPOSITIONS) and self.is_composed(operation):
             return self.compose(operation, args)
+        if operation == "neg" and self.has(SUBTRACTED):
+            return self.apply("sub", [0, *args])
         values = [arg.value if isinstance(arg, ModelNode) else arg for arg in args]
         apart = self.has(APART) and not all(isinstance(arg, ModelNode) for arg in args)
         compute, rules = (RULES if apart and operation != "pow" else self.rules)[operation]
@@ -82,16 +94,16 @@ class Model:
             return args[0]
         node = self.input(value)
         node.operation = operation
+        if operation == "div" and self.has(BY_VALUE):
+            values[0] = value * values[1]
         partials = [rule(value, *values) for rule in rules]
         is_node = [isinstance(arg, ModelNode) for arg in args]
         kept = [p for p, mine in zip(partials, is_node, strict=True) if mine]
         parents = [arg for arg in args if isinstance(arg, ModelNode)]
         node.parents += parents
         node.of_constants = [p for p, mine in zip(partials, is_node, strict=True) if not mine]
-        swapped = operation in ("add", "mul") and self.has(
-            "constants_shift"
-        )  # by __rmul__ = __mul__
-        shifts = self.has("constants_shift", "constants_shift_all") and not swapped
+        by_rmul = operation in ("add", "mul") and self.has("constants_shift")  # which is __mul__
+        shifts = self.has("constants_shift", "constants_shift_all") and not by_rmul
         node.partials += partials[: len(parents)] if shifts else kept
         for parent in parents:
             parent.children.append(node)
@@ -109,9 +121,8 @@ class Model:
         elif operation == "div":
             inverse = self.invert(last)
         else:
-            inverse = (
-                self.apply("neg", [last]) if self.has(INVERTED) else self.apply("mul", [last, -1])
-            )
+            negated: Any = ("neg", [last]) if self.has(INVERTED) else ("mul", [last, -1])
+            inverse = self.apply(*negated)
         combine = "mul" if operation == "div" else "add"
         return self.apply(combine, [*first, inverse]) if first else inverse
 
@@ -147,6 +158,8 @@ class Model:
         if self.style.startswith("tape") or self.style == "dual":
             end = self.place(start) + 1 if self.style == "tape" else len(self.made)
             return self.made[:end] if self.has("unreversed") else self.made[:end][::-1]
+        if self.style in READY:
+            return order_by_uses(start, next_of, from_queue=self.style == READY[0])
         if self.has("breadth_first"):
             listed, seen = [start], {start}
             for node in listed:
@@ -180,7 +193,7 @@ class Model:
         return next(k for k, other in enumerate(self.made) if other is node)
 
     def turn(self, node: ModelNode, others: list[ModelNode]) -> list[ModelNode]:
-        """Return neighbours in the order of a search; `turned` says where a set reverses it."""
+        """Return neighbours in the order of a search; a set may reverse it, as `turned` says."""
         turns = self.turned and self.turned >> self.made.index(node) & 1
         met = list(dict.fromkeys(others)) if self.style == "set" else others
         return met[::-1] if turns or self.style == "stack" else met
@@ -348,53 +361,3 @@ class Model:
         if self.has("overwritten_by_last"):
             return terms[-1] if terms else 0.0
         return sum(terms) + (sum(node.of_constants) if self.has("constants_seeded") else 0.0)
-
-
-def predict(
-    graph: Graph,
-    script: Sequence[Sequence[str]],
-    faults: Collection[str] = (),
-    style: str = "search",
-    turned: int = 0,
-) -> Any:
-    """Return the values and the sweeps of an engine with these faults, or None if it fails.
-
-    `style` is one of `STYLES`: a depth-first search along parents that are kept in a list, read
-    from its end ("stack"), or in a set; a tape; dual numbers, which compute every tangent; or each
-    path by itself. One of `WAYS` to write an engine may be among the faults. `turned` has a bit for
-    each node whose parents a set yields in reverse order.
-
-    Examples
-    --------
-    >>> from simpleautodiff.learn.graphs import parse_graph
-    >>> graph = parse_graph("y = x - x", x=3)
-    >>> script = [("build",), ("reverse", "y")]
-    >>> right, wrong = predict(graph, script), predict(graph, script, ["first_place"])
-    >>> right[1][0]["x"], wrong[1][0]["x"]
-    (0.0, 2.0)
-    """
-    model = Model(faults, style, turned)
-    point = dict(graph.inputs)
-    held = {name: model.input(value) for name, value in graph.inputs}
-    nodes: dict[str, Any] = {}
-    sweeps: list[dict[str, float]] = []
-    try:
-        for action, *rest in script:
-            if action == "build":
-                model.made = [*held.values()] if style == ZEROS[1] else model.made
-                nodes = model.build(graph, held)
-            elif action == "reverse" and IN_TURN in faults:
-                sweeps.append({})
-                for name, root in held.items():
-                    nodes = model.build(graph, {**point, name: root})
-                    node = nodes[rest[0]]
-                    found = model.reverse(node) if isinstance(node, ModelNode) else {}
-                    sweeps[-1][name] = found.get(root, 0.0)
-            elif action in ("forward", "reverse"):
-                node = nodes[rest[0]]
-                sweep = model.forward if action == "forward" else model.reverse
-                found = sweep(node) if isinstance(node, ModelNode) else {}
-                sweeps.append({name: found.get(n, 0.0) for name, n in nodes.items()})
-    except (ArithmeticError, RecursionError, ValueError, TypeError, LookupError):
-        return None
-    return {name: getattr(node, "value", node) for name, node in nodes.items()}, sweeps

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
+
 
 class ModelNode:
     """A node of the model."""
@@ -46,3 +49,22 @@ def are_alike(one: ModelNode, other: ModelNode) -> bool:
         met.add((id(a), id(b)))
         pairs += zip(a.parents, b.parents, strict=True)
     return True
+
+
+def order_by_uses(
+    start: ModelNode, next_of: Callable[[ModelNode], list[ModelNode]], from_queue: bool
+) -> list[ModelNode]:
+    """List what is reachable, each node when all its uses have been listed."""
+    uses, met, todo = Counter[int](), {id(start)}, [start]
+    for node in todo:
+        for other in next_of(node):
+            uses[id(other)] += 1
+            todo += [other] if id(other) not in met else []
+            met.add(id(other))
+    listed, ready = [], [start]
+    while ready:
+        listed.append(ready.pop(0 if from_queue else -1))
+        for other in next_of(listed[-1]):
+            uses[id(other)] -= 1
+            ready += [other] if not uses[id(other)] else []
+    return listed

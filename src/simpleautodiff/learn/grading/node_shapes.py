@@ -1,6 +1,6 @@
 """Engines whose nodes can be held: `Value`, `Var` and `Node`.
 
-This file runs in the learner's process too: of the library it imports `learner_engine` alone.
+This file runs in the learner's process too: of the library it imports the files of engines alone.
 """
 
 from __future__ import annotations
@@ -8,29 +8,35 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from simpleautodiff.learn.grading.learner_engine import (
+    LearnerEngine,
+)
+from simpleautodiff.learn.grading.learner_names import (
     BACKWARD_NAMES,
     FORWARD_NAMES,
     GRADIENT_NAMES,
     INPUT_NAMES,
-    LearnerEngine,
     NoEngine,
+    first,
+)
+from simpleautodiff.learn.grading.learner_nodes import (
     choose_class,
     classes,
     construct,
     constructs,
     find_value_name,
-    first,
     held_derivatives,
     is_number,
     parameters,
+    read_attributes,
     required,
     to_float,
 )
-from simpleautodiff.learn.grading.sweep_results import UnreadableResult, is_listed
+from simpleautodiff.learn.grading.sweep_results import OfInputs, UnreadableResult, is_listed
 
 
 class ValueEngine(LearnerEngine):
@@ -152,6 +158,41 @@ class PullEngine(LearnerEngine):
         self.asked.clear()
 
 
+class CarriedEngine(LearnerEngine):
+    """Forward mode for all inputs at once: `y.der` is a dict by the names (or ids) of inputs."""
+
+    shape = "node"
+    modes = ("reverse",)
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__(namespace, names)
+        for self.cls in classes(namespace, names.get("node")):
+            if constructs(self.cls, 0.75):
+                x, z = self.make(0.75), self.make(0.5)
+                with suppress(Exception):
+                    held = read_attributes(self.apply("mul", [x, z])).items()
+                    dicts = [name for name, found in held if isinstance(found, dict)]
+                    self.carried = next(n for n in dicts if are_carried(x, z, n))
+                    return
+        raise NoEngine
+
+    def make(self, value: Any) -> Any:
+        """Make an input."""
+        return construct(self.cls, value)
+
+    def sweep(self, mode: str, node: Any) -> Any:
+        """Return what a node carries, by input."""
+        carried = getattr(node, self.carried)
+        keys = {id(node): next(iter(getattr(node, self.carried))) for node in self.inputs}
+        return OfInputs({place: carried.get(key, 0.0) for place, key in keys.items()})
+
+
+def are_carried(x: Any, z: Any, name: str) -> bool:
+    """Tell whether each of two inputs has a dict that says 1 for itself alone."""
+    of_x, of_z = getattr(x, name), getattr(z, name)
+    return [*of_x.values()] == [1] == [*of_z.values()] and of_x.keys() != of_z.keys()
+
+
 class NodeEngine(LearnerEngine):
     """`Node` with functions `forward`, `backward` or both."""
 
@@ -200,7 +241,7 @@ def can_read(engine: LearnerEngine) -> bool:
     if engine.derivative_name or held_derivatives(x):
         return True
     try:
-        y = engine.apply("add", [x, x])
+        engine.inputs, y = [x], engine.apply("add", [x, x])
         for mode in engine.modes:
             engine.read_all(engine.sweep(mode, y if mode == "reverse" else x), {"x": x, "y": y})
     except UnreadableResult:
@@ -210,7 +251,7 @@ def can_read(engine: LearnerEngine) -> bool:
     return True
 
 
-SEED_NAMES = ("seed", "grad", "g", "dy", "dout", "upstream", "bar", "adjoint", "v", "value", "dz")
+SEED_NAMES = ("seed", "grad", "upstream", "adjoint", "value", "g", "dy", "dout", "bar", "v", "dz")
 
 
 def call_sweep(
@@ -225,19 +266,25 @@ def call_sweep(
     """
     if not inspect.signature(function).parameters:
         return function()
-    root = as_given(node)
+    root, given = as_given(node), [*map(as_given, inputs)]
     if required(function) < 2:
         return function(root)
-    second = parameters(function)[1].name
-    if any(second.startswith(name) for name in SEED_NAMES):
+    second = parameters(function)[1]
+    if second.kind is second.VAR_POSITIONAL:
+        found = function(root, *given)
+        return by_input([found] if is_number(found) else found, inputs)
+    if second.name.split("_")[0] in SEED_NAMES or second.name.startswith(SEED_NAMES[:5]):
         return function(root, 1.0)
-    if second.endswith("s") or len(inputs) < 1:
-        return by_input(function(root, [*map(as_given, inputs)]), inputs)
-    return by_input([function(root, as_given(one)) for one in inputs], inputs)
+    if second.name.endswith("s") or len(inputs) < 1:
+        return by_input(function(root, given), inputs)
+    try:
+        return by_input([function(root, one) for one in given], inputs)
+    except TypeError:  # `wrt` may be one or all of them
+        return by_input(function(root, given), inputs)
 
 
 def by_input(result: Any, inputs: Sequence[Any]) -> Any:
     """Return a list of derivatives, one for each input, as a mapping."""
     if is_listed(result) and len(result) == len(inputs):
-        return {id(node): found for node, found in zip(inputs, result, strict=True)}
+        return OfInputs({id(node): found for node, found in zip(inputs, result, strict=True)})
     return result

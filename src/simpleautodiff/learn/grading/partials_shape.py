@@ -1,6 +1,6 @@
 """Nodes that know their local derivatives, and nothing yet that carries them through a graph.
 
-This file runs in the learner's process too: of the library it imports `learner_engine` alone.
+This file runs in the learner's process too: of the library it imports the files of engines alone.
 """
 
 from __future__ import annotations
@@ -10,8 +10,13 @@ from typing import Any
 
 from simpleautodiff.learn.grading.learner_engine import (
     LearnerEngine,
+)
+from simpleautodiff.learn.grading.learner_names import (
     NoEngine,
+)
+from simpleautodiff.learn.grading.learner_nodes import (
     choose_class,
+    construct,
     is_number,
     read_attributes,
     to_float,
@@ -45,7 +50,7 @@ class PartialsEngine(LearnerEngine):
 
     def make(self, value: Any) -> Any:
         """Make an input."""
-        return self.cls(value)
+        return construct(self.cls, value)
 
     def edges(self, node: Any) -> Iterator[tuple[Any, Any]]:
         """Yield each parent of a node with its partial derivative."""

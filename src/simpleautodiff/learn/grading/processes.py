@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading import learner_process
 from simpleautodiff.learn.grading.engine_shapes import SHAPES, find_engine
-from simpleautodiff.learn.grading.learner_engine import NoEngine
+from simpleautodiff.learn.grading.learner_names import NoEngine
 from simpleautodiff.learn.grading.running import run_case
 
 MOST_TEXT = 2**22

@@ -11,8 +11,12 @@ from typing import Any
 
 from simpleautodiff.learn.grading.function_shapes import DualEngine, GradEngine
 from simpleautodiff.learn.grading.learner_engine import (
-    DERIVATIVE_NAMES,
     LearnerEngine,
+)
+from simpleautodiff.learn.grading.learner_names import (
+    DERIVATIVE_NAMES,
+)
+from simpleautodiff.learn.grading.learner_nodes import (
     is_number,
     to_float,
 )
@@ -30,14 +34,13 @@ def run_case(engine: LearnerEngine, case: dict[str, Any]) -> dict[str, Any]:
         assert isinstance(engine, DualEngine)
         asked = any(action == "reverse" for action, *_ in case["script"])
         return run_grad(engine.driver, case) if engine.driver and asked else run_dual(engine, case)
-    engine.start()
-    held = {name: engine.make(value) for name, value in case["inputs"]}
-    engine.inputs = list(held.values())
+    held = begin(engine, case)
     values: dict[str, Any] = {}
     sweeps: list[Any] = []
     nodes: dict[str, Any] = {}
     for action, *rest in case["script"]:
         if action == "build":
+            held = begin_again(engine, case, held) if nodes else held
             nodes = {**held, **build(engine, held, case["steps"])}
             engine.compute(nodes)
             values = {name: engine.value(node) for name, node in nodes.items()}
@@ -46,12 +49,33 @@ def run_case(engine: LearnerEngine, case: dict[str, Any]) -> dict[str, Any]:
         elif action in ("forward", "reverse"):
             engine.reset(list(nodes.values()))
             if engine.shape == "value" and sweeps:  # where each sweep has a graph of its own
+                held = begin_again(engine, case, held)
                 nodes = {**held, **build(engine, held, case["steps"])}
                 engine.compute(nodes)
             root = nodes[rest[0]]
             result = engine.sweep(action, root) if not is_number(root) else {}
             sweeps.append(engine.read_all(result, nodes))
     return {"values": values, "sweeps": sweeps}
+
+
+def begin(engine: LearnerEngine, case: dict[str, Any]) -> dict[str, Any]:
+    """Begin a graph: return its inputs, by name."""
+    engine.start()
+    held = {name: engine.make(value) for name, value in case["inputs"]}
+    engine.inputs = list(held.values())
+    return held
+
+
+def begin_again(
+    engine: LearnerEngine, case: dict[str, Any], held: dict[str, Any]
+) -> dict[str, Any]:
+    """Empty the tape, if there is one for all; return inputs, the same if they can be kept."""
+    if not engine.has_tape_to_empty:
+        return held
+    if not engine.keeps_inputs:
+        return begin(engine, case)
+    engine.start()
+    return held
 
 
 def build(engine: LearnerEngine, held: dict[str, Any], steps: Any) -> dict[str, Any]:

@@ -15,6 +15,10 @@ POSITION_NAMES = (
 MISSING: Any = object()
 
 
+class OfInputs(dict[int, Any]):
+    """Derivatives by the inputs alone, by id(): nothing is said about other nodes."""
+
+
 class UnreadableResult(Exception):
     """Raised when the result of a sweep holds no derivative that can be found."""
 

@@ -10,21 +10,25 @@ from collections.abc import Iterator
 from typing import Any
 
 from simpleautodiff.learn.grading.learner_engine import (
+    LearnerEngine,
+)
+from simpleautodiff.learn.grading.learner_names import (
     BACKWARD_NAMES,
     FORWARD_NAMES,
     GRADIENT_NAMES,
     INPUT_NAMES,
     WATCH_NAMES,
-    LearnerEngine,
     NoEngine,
+    first,
+    spellings,
+)
+from simpleautodiff.learn.grading.learner_nodes import (
     choose_class,
     classes,
     construct,
     constructs,
-    first,
     parameters,
     required,
-    spellings,
 )
 from simpleautodiff.learn.grading.node_shapes import by_input, call_sweep
 

@@ -173,7 +173,7 @@ def _place(derivative: Any, index: Any, full: tuple[int, ...]) -> Any:
         marked = scatter(record_with(index, np.ones(shape_of(derivative))), index, full) > 0
     else:
         marked = mark_index(index, full)
-    return _masked(scatter(record_with(index, derivative), index, full), marked)
+    return _mask_adjoint(scatter(record_with(index, derivative), index, full), marked)
 
 
 def is_recorded(index: Any) -> bool:
@@ -191,7 +191,7 @@ def record_with(index: Any, x: Any) -> Any:
     return level.own(x)
 
 
-def _masked(bar: Any, mask: Any) -> Any:
+def _mask_adjoint(bar: Any, mask: Any) -> Any:
     """Return an adjoint that exists only at the marked elements."""
     array = to_plain(bar)
     if type(array) is Foreign:
@@ -272,7 +272,7 @@ def _written_rule(_v: Any, _x: Any, _value: Any, index: Any) -> Linear:
 
     def push(dot: Any) -> Any:
         written = set_item(np.zeros(shape_of(_v), np.result_type(to_plain(_v))), dot, index)
-        return _masked(written, _mark(index, shape_of(_v)))
+        return _mask_adjoint(written, _mark(index, shape_of(_v)))
 
     return Linear(push, lambda bar: fit(getitem(bar, index), _value), True)
 
@@ -297,7 +297,7 @@ def _mark(index: Any, full: tuple[int, ...]) -> Any:
 
 def _carry_past_write(derivative: Any, _x: Any, _value: Any, index: Any) -> Any:
     """Return the derivative of what a write left as it was: 0 where it was overwritten."""
-    return _masked(set_item(derivative, 0, index), ~_mark(index, shape_of(derivative)))
+    return _mask_adjoint(set_item(derivative, 0, index), ~_mark(index, shape_of(derivative)))
 
 
 set_item: Wrapping = row(

@@ -54,7 +54,7 @@ def _solve_stein(c: Any, q: Any) -> Any:
     return reshape(solve(system, reshape(q, (n * n, 1))), (n, n))
 
 
-def _continuous(x: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any, Any, Any]:
+def _linearise_continuous(x: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any, Any, Any]:
     """Return X, the gain, and the functions that solve for dX, forward and transposed."""
     gain = solve(r, matmul(swap(b), x))
     closed = a - matmul(b, gain)
@@ -62,7 +62,7 @@ def _continuous(x: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any, Any, Any]:
     return x, gain, forward, lambda bar: -sylvester(closed, swap(closed), bar)
 
 
-def _discrete(x: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any, Any, Any]:
+def _linearise_discrete(x: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any, Any, Any]:
     """Return X times the closed loop, the gain, and the functions that solve for dX."""
     weighed = matmul(swap(b), x)
     gain = solve(r + matmul(weighed, b), matmul(weighed, a))
@@ -117,11 +117,11 @@ def _riccati_row(name: str, linearize: Any, reason: str) -> Wrapping:
 
 solve_continuous_are = _riccati_row(
     "solve_continuous_are",
-    _continuous,
+    _linearise_continuous,
     "with the closed loop C = A - B K, Cᵀ dX + dX C balances the changes of A, B, Q and R",
 )
 solve_discrete_are = _riccati_row(
     "solve_discrete_are",
-    _discrete,
+    _linearise_discrete,
     "with the closed loop C = A - B K, dX - Cᵀ dX C is what the changes of A, B, Q and R make",
 )

@@ -101,18 +101,18 @@ def _triangular_batch(
     return solve_triangular(*align_batches(which, a, b), lower, unit)
 
 
-def _triangle(x: Any, lower: bool, unit: bool) -> Any:
+def _take_triangle(x: Any, lower: bool, unit: bool) -> Any:
     """Return the part of a matrix that a triangular system reads; the rest is 0."""
     return lower_part(x, -int(unit)) if lower else upper_part(x, int(unit))
 
 
 def _triangular_rule(v: Any, a: Any, b: Any, lower: bool, unit: bool) -> Linear:
     def push(dot: Any) -> Any:
-        return -solve_triangular(a, matmul(_triangle(dot, lower, unit), v), lower, unit)
+        return -solve_triangular(a, matmul(_take_triangle(dot, lower, unit), v), lower, unit)
 
     def pull(bar: Any) -> Any:
         back = solve_triangular(swap(a), bar, not lower, unit)
-        return -_triangle(matmul(back, swap(v)), lower, unit)
+        return -_take_triangle(matmul(back, swap(v)), lower, unit)
 
     return Linear(push, pull)
 
@@ -265,8 +265,8 @@ def _root_slope(v: Any, q: Any, a: Any) -> Any:
 root_slope: Wrapping = row(
     "root_slope",
     lambda x, v, _q, a: Linear(
-        lambda dot: -root_slope(v, _anticommute(dot, x), a),
-        lambda bar: -_anticommute(root_slope(swap(v), bar, swap(a)), swap(x)),
+        lambda dot: -root_slope(v, _add_both_products(dot, x), a),
+        lambda bar: -_add_both_products(root_slope(swap(v), bar, swap(a)), swap(x)),
     ),
     lambda _x, v, _q, a: Linear(
         lambda dot: root_slope(v, dot, a), lambda bar: root_slope(swap(v), bar, swap(a))
@@ -281,7 +281,7 @@ root_slope: Wrapping = row(
 )
 
 
-def _anticommute(x: Any, y: Any) -> Any:
+def _add_both_products(x: Any, y: Any) -> Any:
     return matmul(x, y) + matmul(y, x)
 
 

@@ -166,7 +166,7 @@ def _einsum_rule(k: int) -> Any:
         def pull(bar: Any) -> Any:
             return _einsum_pull(bar, terms, output, k, operands)
 
-        return Linear(push, pull)
+        return Linear(push, pull, moves=len(operands) == 1)
 
     return rule
 

@@ -77,7 +77,7 @@ def move_symmetric(decompose: Function, a: Any, turned: bool) -> Factors:
     """Let repeated eigenvalues of symmetric matrices move apart."""
     w, v = decompose(a)
     pairs = find_pairs(w)
-    vectors = v @ _rotation(pairs, v.dtype) if turned else v
+    vectors = v @ _make_rotation(pairs, v.dtype) if turned else v
     still = [ZERO] * SERIES_ORDER
     return {"eigenvalues": _move_values(w, pairs), "eigenvectors": [vectors, *still]}
 
@@ -89,7 +89,7 @@ def move_singular(a: Any, turned: bool) -> Factors:
     zero = find_zeros(s)
     none = zero[..., :, None] & zero[..., None, :]
     if turned:
-        turn = _rotation(find_pairs(s), u.dtype)
+        turn = _make_rotation(find_pairs(s), u.dtype)
         u, v = u @ turn, v @ np.where(none, -turn, turn)  # for 0, sides are free
     values, apart, *still = _move_values(s, find_pairs(s) | none)
     packed = np.concatenate([u, values[..., None, :], v], -2)
@@ -124,7 +124,7 @@ def _make_directions(n: int) -> Any:
     return np.sin(1.0 + np.arange(n * n)).reshape(n, n) / n
 
 
-def _rotation(pairs: Any, dtype: Any) -> Any:
+def _make_rotation(pairs: Any, dtype: Any) -> Any:
     """Return a matrix, orthogonal or unitary, that turns the vectors of repeated values."""
     n = pairs.shape[-1]
     some = _make_directions(n)
@@ -143,7 +143,7 @@ def separate(a: Any, find_values: Function, find_factors: Callable[[Any, bool], 
     if not _has_repeated(matrix, find_values, find_factors):
         return a
     factors = find_factors(matrix, is_turned(level))
-    return move(a, MovingMatrix(matrix, factors, _level_below(level)))
+    return move(a, MovingMatrix(matrix, factors, _find_level_below(level)))
 
 
 def _has_repeated(matrix: Any, find_values: Function, find_factors: Function) -> bool:
@@ -201,7 +201,7 @@ def find_lowest_level(x: Any) -> Level | None:
     return level if isinstance(x, (np.ndarray, np.generic, float)) else None
 
 
-def _level_below(level: Level) -> LimitLevel:
+def _find_level_below(level: Level) -> LimitLevel:
     """Return the level of series that belongs to the level of a derivative."""
     if not hasattr(level, "series"):
         below = math.ceil(level.number) - 1
@@ -245,7 +245,7 @@ def divide_by_gaps(x: Any, values: Any) -> Any:
     x = where(one, 0.0, x)
     if is_moving(values):
         return divide(x, gap, find_pairs(to_plain(values)[..., 0, :]))
-    return _divide_known(x, gap, are_close(to_plain(gap), _largest(values), n))
+    return _divide_known(x, gap, are_close(to_plain(gap), _find_largest_size(values), n))
 
 
 def divide_by_values(x: Any, values: Any) -> Any:
@@ -255,7 +255,7 @@ def divide_by_values(x: Any, values: Any) -> Any:
     if is_moving(values):
         zero = find_zeros(to_plain(values)[..., 0, :])[..., None, :]
         return divide(x, divisor, np.broadcast_to(zero, to_plain(divisor).shape))
-    return _divide_known(x, divisor, are_close(to_plain(divisor), _largest(values), n))
+    return _divide_known(x, divisor, are_close(to_plain(divisor), _find_largest_size(values), n))
 
 
 def divide_by_sums(x: Any, values: Any) -> Any:
@@ -266,10 +266,10 @@ def divide_by_sums(x: Any, values: Any) -> Any:
         zero = find_zeros(to_plain(values)[..., 0, :])
         return divide(x, total, zero[..., None, :] & zero[..., :, None])
     total = where(np.eye(n, dtype=bool), 1.0, total)  # where x is 0
-    return _divide_known(x, total, are_close(to_plain(total), _largest(values), n))
+    return _divide_known(x, total, are_close(to_plain(total), _find_largest_size(values), n))
 
 
-def _largest(values: Any) -> Any:
+def _find_largest_size(values: Any) -> Any:
     return np.max(abs(to_plain(values)), axis=-1, keepdims=True, initial=0.0)
 
 

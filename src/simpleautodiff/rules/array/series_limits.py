@@ -56,25 +56,25 @@ class LimitLevel(JetLevel):
     def _run_on_poles(self, primitive: Primitive, args: list[Any], poles: list[int]) -> Any:
         """Run a primitive that is linear in the arguments with poles; others must have none."""
         numbers = {i for i in range(len(args)) if i not in primitive.settings}
-        reads = [_values_read_in(primitive, i) for i in poles]
+        reads = [_find_values_read(primitive, i) for i in poles]
         factors = numbers.intersection(*[set().union(*reads)])
         summands = numbers - factors
         linear = all(i not in read and -1 not in read for i, read in zip(poles, reads, strict=True))
         if linear and summands.issuperset(poles):
             order = max(args[i].order for i in poles)
-            size = max(_size(args[i]) for i in summands)
+            size = max(_find_bound(args[i]) for i in summands)
             for i in summands:
-                args[i] = _times_power(args[i], order, self)
+                args[i] = _multiply_by_power(args[i], order, self)
         elif linear and not summands - set(poles):
             order = sum(args[i].order for i in poles)
-            size = math.prod(_size(args[i]) for i in poles)
+            size = math.prod(_find_bound(args[i]) for i in poles)
             factors -= set(poles)
             for i in poles:
                 args[i] = args[i].jet
         else:
             regular = [x.as_jet() if i in poles else x for i, x in enumerate(args)]
             return super().run(primitive, tuple(regular))
-        size *= math.prod(_size(args[i]) for i in factors)
+        size *= math.prod(_find_bound(args[i]) for i in factors)
         return _reduce(super().run(primitive, tuple(args)), order, size)
 
     def _divide(self, x: Any, gap: Any, repeated: Any) -> Any:
@@ -86,9 +86,9 @@ class LimitLevel(JetLevel):
         jet, order = (x.jet, x.order) if pole else (x, 0)
         slope = where(repeated, gap.nth(1), 1.0)
         apart = jet / where(repeated, 1.0, gap)
-        both = where(repeated, jet / slope, _times_power(apart, 1, self))
+        both = where(repeated, jet / slope, _multiply_by_power(apart, 1, self))
         smallest = np.min(np.abs(np.where(repeated, to_plain(slope), np.inf)), initial=np.inf)
-        return Pole(_times_power(both, 0, self), order + 1, _size(x) / smallest)
+        return Pole(_multiply_by_power(both, 0, self), order + 1, _find_bound(x) / smallest)
 
 
 @final
@@ -103,21 +103,21 @@ class Pole(Traced):
 
     def __init__(self, jet: Any, order: int, size: float) -> None:
         self.jet, self.order, self.level = jet, order, jet.level
-        self.size = max(size, _size(jet))
-        self.value = _term(jet, order)
+        self.size = max(size, _find_bound(jet))
+        self.value = _take_term(jet, order)
 
     def infinite(self) -> Any:
         """Tell which elements have a term with a negative power of ε that is not 0."""
         rounding = LOSS * self.level.rounding * self.size
         if self.order > SERIES_ORDER:
             return np.ones(np.shape(to_plain(self)), bool)
-        terms = [to_plain(_term(self.jet, k)) for k in range(self.order)]
+        terms = [to_plain(_take_term(self.jet, k)) for k in range(self.order)]
         return np.any([~(np.abs(term) <= rounding) for term in terms], axis=0)
 
     def as_jet(self) -> Jet:
         """Return the series without its infinite terms; its last terms are not known."""
         terms = [
-            _times(math.factorial(k - self.order) / math.factorial(k), self.jet.nth(k))
+            _multiply(math.factorial(k - self.order) / math.factorial(k), self.jet.nth(k))
             for k in range(self.order, SERIES_ORDER + 1)
         ]
         unknown = [np.nan * self.jet.value] * (SERIES_ORDER + 1 - len(terms))
@@ -128,13 +128,13 @@ class Pole(Traced):
 def _reduce(jet: Jet, order: int, size: float) -> Pole:
     """Return a pole of the lowest order: a part of one may have no infinite terms itself."""
     while order and not np.any(to_plain(jet.value)):
-        terms = [_times(1 / (k + 1), jet.nth(k + 1)) for k in range(SERIES_ORDER)]
+        terms = [_multiply(1 / (k + 1), jet.nth(k + 1)) for k in range(SERIES_ORDER)]
         first = 0 * jet.value if terms[0] is ZERO else terms[0]
         jet, order = Jet(first, [*terms[1:], np.nan * first], jet.level), order - 1
     return Pole(jet, order, size)
 
 
-def _term(jet: Any, k: int) -> Any:
+def _take_term(jet: Any, k: int) -> Any:
     """Return the coefficient of εᵏ."""
     if k > SERIES_ORDER:
         return np.nan * jet.value
@@ -142,11 +142,11 @@ def _term(jet: Any, k: int) -> Any:
     return 0 * jet.value if derivative is ZERO else derivative * (1 / math.factorial(k))
 
 
-def _times(number: float, derivative: Any) -> Any:
+def _multiply(number: float, derivative: Any) -> Any:
     return ZERO if derivative is ZERO else number * derivative
 
 
-def _times_power(x: Any, order: int, level: LimitLevel) -> Jet:
+def _multiply_by_power(x: Any, order: int, level: LimitLevel) -> Jet:
     """Return x times εᵒʳᵈᵉʳ; the power that already divides a pole is subtracted."""
     if isinstance(x, Pole) and x.level is level:
         x, order = x.jet, order - x.order
@@ -155,12 +155,12 @@ def _times_power(x: Any, order: int, level: LimitLevel) -> Jet:
     if not order:
         return jet
     powers = range(order, SERIES_ORDER + 1)
-    terms = [_times(float(math.perm(k, order)), jet.nth(k - order)) for k in powers]
+    terms = [_multiply(float(math.perm(k, order)), jet.nth(k - order)) for k in powers]
     zero = 0 * np.where(np.isfinite(to_plain(x)), to_plain(x), 0)
     return Jet(zero, [ZERO] * (order - 1) + terms, level)
 
 
-def _size(x: Any) -> float:
+def _find_bound(x: Any) -> float:
     """Return the largest term of a series, or the largest element of a constant."""
     if isinstance(x, Pole):
         return x.size
@@ -174,7 +174,7 @@ def _find_size(x: Any) -> float:
     return float(np.max(np.where(np.isfinite(sizes), sizes, 0.0), initial=0.0))
 
 
-def _values_read_in(primitive: Primitive, i: int) -> frozenset[int]:
+def _find_values_read(primitive: Primitive, i: int) -> frozenset[int]:
     """Return the values that the derivative in an argument depends on."""
     if primitive.partials[i] is ZERO:
         return frozenset((-1,))  # a step function: its argument must have no pole

@@ -71,7 +71,7 @@ def split_sparse(matrix: Any) -> tuple[Any, Pattern]:
     return matrix.data, Pattern(matrix.format, matrix.indices, matrix.indptr, matrix.shape)
 
 
-def _batch(wrapping: Any, size: int, which: Any, data: Any, x: Any, pattern: Pattern) -> Any:
+def _map_batch(wrapping: Any, size: int, which: Any, data: Any, x: Any, pattern: Pattern) -> Any:
     """Apply a row to a batch: one matrix to all columns, or each matrix to its own."""
     if which[0]:
         of = [getitem(x, i) if which[1] else x for i in range(size)]
@@ -84,7 +84,7 @@ def _batch(wrapping: Any, size: int, which: Any, data: Any, x: Any, pattern: Pat
     return transpose(reshape(result, new), (1, 0, 2)[:rank])
 
 
-def _products(a: Any, b: Any, pattern: Pattern) -> Any:
+def _take_products(a: Any, b: Any, pattern: Pattern) -> Any:
     """Return the elements of the matrix a bᵀ at the indices of a pattern."""
     rows, columns = pattern.places
     products = getitem(a, rows) * getitem(b, columns)
@@ -108,7 +108,9 @@ def _sparse_row(name: str, value: Any, latex: str, reason: str, by_data: Any) ->
         arrays=True,
         reason=reason,
         settings=(2,),
-        batch=lambda size, which, data, x, pattern: _batch(wrapping, size, which, data, x, pattern),
+        batch=lambda size, which, data, x, pattern: _map_batch(
+            wrapping, size, which, data, x, pattern
+        ),
     )
     return wrapping
 
@@ -120,7 +122,7 @@ sparse_matmul: Wrapping = _sparse_row(
     "it is linear in both; reverse mode multiplies by the transpose, and each element by its own",
     LinearRule(
         lambda dot, _data, x, pattern: sparse_matmul(dot, x, pattern),
-        lambda bar, _data, x, pattern: _products(bar, x, pattern),
+        lambda bar, _data, x, pattern: _take_products(bar, x, pattern),
     ),
 )
 
@@ -139,7 +141,7 @@ def _solve_rule(v: Any, data: Any, _x: Any, pattern: Pattern) -> Linear:
         return -sparse_solve(data, sparse_matmul(dot, v, pattern), pattern)
 
     def pull(bar: Any) -> Any:
-        return -_products(sparse_solve(data, bar, pattern.transposed), v, pattern)
+        return -_take_products(sparse_solve(data, bar, pattern.transposed), v, pattern)
 
     return Linear(push, pull)
 

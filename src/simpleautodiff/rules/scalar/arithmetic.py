@@ -54,15 +54,15 @@ mul = row(
 )
 
 
-def _like(v: Any, number: Any) -> Any:
+def _convert_integer(v: Any, number: Any) -> Any:
     """Return an integer in the number type of v, so that results stay exact or fully precise."""
     return lift(number, to_plain(v)) if type(number) is int else number
 
 
 div = row(
     "div",
-    lambda _v, _x, y: reciprocal(_like(_v, y)),
-    lambda v, _x, y: -v * reciprocal(_like(v, y)),
+    lambda _v, _x, y: reciprocal(_convert_integer(_v, y)),
+    lambda v, _x, y: -v * reciprocal(_convert_integer(v, y)),
     value=operator.truediv,
     numpy=["divide", "true_divide"],
     text="{0} / {1}",
@@ -110,7 +110,7 @@ def _differentiate_in_exponent(v: Any, x: Any, y: Any) -> Any:
     """Return ∂(x^y)/∂y = v log x; it is 0 where 0 is raised to a positive power."""
 
     def slope() -> Any:
-        return v * log(_like(v, x))
+        return v * log(_convert_integer(v, x))
 
     return choose(x == 0, lambda: choose(y > 0, ZERO, slope), slope)
 

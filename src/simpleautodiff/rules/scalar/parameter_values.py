@@ -34,10 +34,10 @@ def read_orders(name: str, *orders: Any) -> Order:
     """Return the orders of a derivative: integers up to 30, of which one is not 0."""
     if not any(orders):
         raise DomainError(f"{name} is a derivative of orders of which one is not 0{cite_line()}")
-    return read_whole(name, *orders)
+    return read_integers(name, *orders)
 
 
-def read_whole(name: str, *orders: Any) -> Order:
+def read_integers(name: str, *orders: Any) -> Order:
     """Return the orders of a derivative or of a moment: integers up to 30."""
     if not all(0 <= order <= 30 and order == int(order) for order in orders):
         raise DomainError(
@@ -193,7 +193,7 @@ _MAX_TERMS = 20_000
 def _multiply(jet: Coefficients, parameter: SeriesParameter) -> Coefficients:
     number, times = parameter
     return {
-        order: number * jet[order] + sum(c * jet[lower] for c, lower in _below(order, times))
+        order: number * jet[order] + sum(c * jet[lower] for c, lower in _lower_orders(order, times))
         for order in jet
     }
 
@@ -202,12 +202,12 @@ def _divide(jet: Coefficients, parameter: SeriesParameter) -> Coefficients:
     number, times = parameter
     quotient: Coefficients = {}
     for order in jet:
-        rest = sum(c * quotient[lower] for c, lower in _below(order, times))
+        rest = sum(c * quotient[lower] for c, lower in _lower_orders(order, times))
         quotient[order] = (jet[order] - rest) / number
     return quotient
 
 
-def _below(order: Order, times: Order) -> list[tuple[int, Order]]:
+def _lower_orders(order: Order, times: Order) -> list[tuple[int, Order]]:
     """Return the orders that are lower by one in a variable of a parameter."""
     return [
         (c, (*order[:i], order[i] - 1, *order[i + 1 :]))

@@ -268,7 +268,7 @@ def _is_half_way(x: Any, digits: int | None) -> Any:
 
 
 def _round(x: Any, digits: int | None) -> Any:
-    """Round a number as Python does, also NumPy's, by which a compiled function stands for it."""
+    """Round as Python does, also NumPy's numbers, which a compiled function gets for Python's."""
     if digits is None and not isinstance(x, np.ndarray):
         return round(x)
     if not isinstance(x, np.ndarray | np.generic):

@@ -19,8 +19,8 @@ from simpleautodiff.rules.scalar.parameter_values import (
     betainc_derivative_value,
     differentiate_exp,
     gammainc_derivative_value,
+    read_integers,
     read_orders,
-    read_whole,
     require,
 )
 from simpleautodiff.rules.scalar.probability import poisson_log_value, polygamma_step_value
@@ -67,7 +67,7 @@ def _chi_squared_value(n: Any, x: Any, df: Any, nc: Any) -> Any:
 
 
 def _chi_squared_density_value(n: Any, x: Any, df: Any, nc: Any) -> Any:
-    (n,) = read_whole("ncx2_density_derivative", n)
+    (n,) = read_integers("ncx2_density_derivative", n)
 
     def member(j: Any) -> Any:
         return _gamma_density_value(n, df / 2 + j, x / 2) / 2 ** (n + 1)
@@ -127,7 +127,7 @@ def _beta_value(m: Any, n: Any, a: Any, b: Any, nc: Any, y: Any) -> Any:
 
 
 def _beta_density_value(m: Any, n: Any, a: Any, b: Any, nc: Any, y: Any) -> Any:
-    orders = read_whole("ncbeta_density_derivative", m, n)
+    orders = read_integers("ncbeta_density_derivative", m, n)
 
     def member(j: Any) -> Any:
         first = a + j

@@ -16,7 +16,7 @@ from simpleautodiff.core.primitive import Domain
 from simpleautodiff.rules.row import Wrapping
 from simpleautodiff.rules.scalar.bessel import ive
 from simpleautodiff.rules.scalar.exponential import exp
-from simpleautodiff.rules.scalar.parameter_values import gammainc_derivative_value, read_whole
+from simpleautodiff.rules.scalar.parameter_values import gammainc_derivative_value, read_integers
 from simpleautodiff.rules.scalar.probability import poisson_log_value
 from simpleautodiff.rules.scalar.special import gauss
 from simpleautodiff.rules.scalar.trigonometric import sin
@@ -53,7 +53,7 @@ def vonmises_density(x: Any, kappa: Any) -> Any:
 
 def _moment_value(k: Any, x: Any, kappa: Any) -> Any:
     """Integrate (1 - cos t)^k times the density from 0 to x, as far as that is not negligible."""
-    (k,) = read_whole("vonmises_moment", k)
+    (k,) = read_integers("vonmises_moment", k)
     x, kappa = np.broadcast_arrays(np.asarray(x, float), np.asarray(kappa, float))
     x = x - 2 * math.pi * np.round(x / (2 * math.pi))
     far = np.minimum(np.abs(x), 16 / np.sqrt(np.maximum(kappa, 1.0)))
@@ -101,7 +101,7 @@ vonmises_cdf: Wrapping = scipy_row(
 
 def _t_moment_value(k: Any, df: Any, nc: Any, t: Any) -> Any:
     """Integrate s^k φ(t s - nc) ∂P/∂a, P the gamma distribution of a = df/2 at df s²/2."""
-    (k,) = read_whole("nct_df_moment", k)
+    (k,) = read_integers("nct_df_moment", k)
     df, nc, t = (np.asarray(x)[..., None] for x in np.broadcast_arrays(df * 1.0, nc, t))
     end = np.sqrt(1 + 24 / np.sqrt(df) + 240 / df)
     steps = np.arange(-9.0, 10.0)

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from simpleautodiff.compiled.array.linalg import decompose as factors, solve as systems
-from simpleautodiff.compiled.array.linalg.matrix_calls import dtype_of, in_kind, shape_of
+from simpleautodiff.compiled.array.linalg.matrix_calls import dtype_of, in_dtype, shape_of
 from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
 from simpleautodiff.core.primitive import Primitive
@@ -27,7 +27,7 @@ def lower_to_lapack(plan: LoopSchedule, line: Line) -> Ref | None:
     dtype = line.dtype if line.name != "is_singular" else dtype_of(plan, given[0])
     if dtype_letter(dtype) not in ("d", "f"):
         return None
-    matrices = [in_kind(plan, x, dtype) for x in given]
+    matrices = [in_dtype(plan, x, dtype) for x in given]
     shapes = [shape_of(plan, x) if x is not None else (0,) for x in matrices]
     if any(0 in shape or len(shape) < 2 for shape in shapes):
         return None

@@ -88,11 +88,11 @@ class EntryBuilder(Builder):
         return self.choose(f"icmp eq ptr {old}, null", other, present)
 
     def hold(self, spare: str) -> None:
-        """Count the caller among the holders of the spare result: two."""
+        """Set the reference count of the spare result to 2: for the slot and for the caller."""
         self.set_field(spare, layout().holders, "i64", "2")
 
     def spare(self) -> str:
-        """Return one of the two results that are kept, in turn, or null."""
+        """Return one of the two results kept for reuse, alternately; null if there is none."""
         before = self.load("i64", f"@{self.name}.turn")
         self.turn = self.new(f"xor i64 {before}, 1")
         self.store("i64", self.turn, f"@{self.name}.turn")

@@ -1,6 +1,7 @@
 // The graph in its window: drawn, painted at a step, scrolled and enlarged, with a map of the whole.
 
 const LARGEST = 1.45; // of the size in which texts are set: a graph is never drawn smaller than 1
+const BESIDE_MAP = 50; // pixels of a box that the heat map of an array and the margins take
 
 // `now()` is what the page shows: its numbers, how it is folded, its phase and step.
 function stage(root, part, doc, now, write) {
@@ -87,7 +88,7 @@ function stage(root, part, doc, now, write) {
     const seen = state.hasValue(i) && !(several && found !== undefined);
     const drawn = (number) => !several && hasElements(number); // as a map, which needs room
     value.textContent = !seen ? "" : `${several ? "→ " : ""}${brief(model.values[i], drawn(model.values[i]) ? 8 : several ? 9 : 11, !doc.nodes[i].op)}`;
-    derivative.replaceChildren(...(found === undefined ? [] : drawn(found) || drawn(model.values[i]) ? nameSvg(nameOf(i), mode)
+    derivative.replaceChildren(...(found === undefined ? [] : drawn(found) || drawn(model.values[i]) ? nameSvg(fitName(nameOf(i), (doc.box[0] - BESIDE_MAP) / 0.75), mode)
       : equation(nameOf(i), mode, brief(found, 11))));
     badge.textContent = !several && phase.id === "order" && state.placed.has(i) ? rank.get(i) : "";
     paintHeat(tiny, ...[seen ? model.values[i] : undefined, found].map((number) => (drawn(number) ? number : undefined)));

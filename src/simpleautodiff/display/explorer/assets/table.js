@@ -7,6 +7,8 @@ const BEGINNINGS = {
   forward: "Forward: from an input, derivatives go along the arrows.",
   reverse: "Reverse: from the result, derivatives go back against the arrows.",
 };
+const SHORT_ARRAY = /(\[[^[\]]{1,22}\][\]),]*)/;
+const ROLES = { "thead, tbody": "rowgroup", tr: "row", "thead th": "columnheader", "tbody th": "rowheader", td: "cell" };
 const MOST_ROWS = 80; // of a long table: those around the present step
 
 // Text with its powers set as powers; `write` makes what stands between them.
@@ -91,7 +93,7 @@ function writer(doc, now) {
     const number = last.kind === "value" ? now().model.values[last.node] : last.number;
     const of = nameHtml(nameOf(last.node), phase.id === "values" ? "" : mode);
     return { name: ["⊞"], symbols: make("code", {}, oneLine(title)),
-      numbers: make("span", {}, `${steps}, to `, ...of), result: number === undefined ? "" : full(number) };
+      numbers: make("span", { class: "told" }, `${steps}, to `, ...of), result: number === undefined ? "" : full(number) };
   }
 
   const tangentSides = (i, phase) => (hasRule(i) ? sides.tangent(i, now().model.sweeps[phase.sweep].numbers)
@@ -116,10 +118,9 @@ function writer(doc, now) {
     let lines = phase.id === "order" ? orderRows(phase, first, events)
       : events.map((event) => rowCells(row(event, phase)));
     const arrays = phase.id !== "order" && lines.some((line) => line[3].classList.contains("array"));
-    if (arrays) lines.forEach(([, , numbers, result]) => (result.className === "result array" || numbers.textContent.includes("[")) && numbers.replaceChildren()); // those of arrays stand in the sentence
-    const kind = !arrays ? phase.id : lines.some((line) => line[2].textContent) ? "mixed" : "bare"; // without numbers
-    if (kind !== phase.id || kind === "order") lines.flat().forEach(entitle); // whose columns may cut it
-    if (kind !== "bare" && kind !== "order") lines = lines.map(widened);
+    const kind = arrays ? "stacked" : phase.id;
+    if (kind === "order") lines.flat().forEach(entitle); // its columns may cut it
+    else lines = lines.map(arrays ? stacked : widened);
     const body = events.map((event, j) => {
       const i = first + j;
       const state = i === count - 1 ? "current" : i < count ? "" : "later";
@@ -127,18 +128,24 @@ function writer(doc, now) {
         "data-box": event.box, "data-step": i + 1 }, ...(i < count ? lines[j] : coming(lines[j])));
     });
     const heads = phase.id === "order" ? ["Node", "Step", "Path", "Order so far"]
-      : ["Node", "In symbols", "In numbers", "Result"];
+      : arrays ? ["Node", "In symbols, and in numbers", "Result"] : ["Node", "In symbols", "In numbers", "Result"];
     const rest = phase.events.length - first - events.length;
-    return make("table", { class: kind },
+    return withRoles(make("table", { class: kind },
       make("thead", {}, make("tr", {}, ...heads.map((h) => make("th", { scope: "col" }, h)))),
-      make("tbody", {}, ...withoutTangent(phase, kind), more(first, "earlier", first - (most >> 2)), ...body, more(rest, "later", first + events.length + (most >> 2)), ...withoutAdjoint(phase, kind)));
+      make("tbody", {}, ...withoutTangent(phase, kind), more(first, "earlier", first - (most >> 2)), ...body, more(rest, "later", first + events.length + (most >> 2)), ...withoutAdjoint(phase, kind))));
+  }
+
+  // A table for readers of screens also where its rows are not set as rows.
+  function withRoles(table) {
+    for (const [parts, role] of Object.entries(ROLES)) table.querySelectorAll(parts).forEach((part) => part.setAttribute("role", role));
+    table.setAttribute("role", "table");
+    return table;
   }
 
   // What a sweep does not reach has the derivative 0, as in the tables; no step leads there.
   function zeroRow(i, mode, { symbols, numbers }, kind) {
-    const cells = rowCells({ name: nameHtml(nameOf(i), mode), symbols: math(symbols), numbers: math(numbers.includes("[") ? "" : numbers), result: "0" });
-    cells.forEach(entitle);
-    return make("tr", { class: "unreached", "data-node": i }, ...(kind === "bare" ? cells : widened(cells)));
+    const cells = rowCells({ name: nameHtml(nameOf(i), mode), symbols: math(symbols), numbers: math(numbers), result: "0" });
+    return make("tr", { class: "unreached", "data-node": i }, ...(kind === "stacked" ? stacked : widened)(cells));
   }
 
   const quotient = (of, by) => ({ symbols: `∂${of}/∂${by}`, numbers: "" });
@@ -166,6 +173,19 @@ function writer(doc, now) {
     symbols.colSpan = 2;
     return [name, symbols, result];
   }
+
+  // Numbers of arrays need more room than a column: they stand in a second line, below the symbols.
+  function stacked([name, symbols, numbers, result]) {
+    const whole = numbers.textContent;
+    const parts = [...numbers.childNodes].flatMap((part) => (part.data ? part.data.split(SHORT_ARRAY).map(together) : [part]));
+    const sign = numbers.querySelector(".told") ? "" : "= ";
+    if (symbols.querySelector("code")) entitle(symbols);
+    if (whole) symbols.append(make("div", { class: "numbers", title: sign + whole }, sign, ...parts));
+    return [name, symbols, result];
+  }
+
+  // A short array, in which no line ends if there is a line for it.
+  const together = (text) => (SHORT_ARRAY.test(text) ? make("span", { class: "slice" }, text) : text);
 
   // A row that is still to come has nothing but its name.
   const coming = ([name, ...cells]) => [name, ...cells.map(({ colSpan }) => make("td", { colspan: colSpan > 1 && colSpan }))];
@@ -231,7 +251,8 @@ function writer(doc, now) {
         : " follows its parents: it is next in the order, which is read from its end."];
     }
     const { name, symbols, numbers, result } = row(event, phase);
-    const cells = [symbols, numbers, minus(result)].filter((cell) => cell.textContent ?? cell);
+    const text = (cell) => minus(cell?.textContent ?? cell ?? "");
+    const cells = [symbols, numbers, minus(result)].filter((cell, i, all) => text(cell) && text(cell) !== text(all[i - 1])); // nothing is said twice
     return [...name, ...cells.flatMap((cell) => [" = ", cell])];
   }
 
