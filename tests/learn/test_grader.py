@@ -27,7 +27,7 @@ from simpleautodiff.learn.grading.known_faults import (
     VARIANTS,
 )
 from simpleautodiff.learn.grading.mistakes import MISTAKES, blame_operation
-from simpleautodiff.learn.grading.model import predict
+from simpleautodiff.learn.grading.prediction import predict
 from simpleautodiff.learn.graphs import random_graph
 
 ENGINES = pathlib.Path(__file__).parent / "engines"

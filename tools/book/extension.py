@@ -117,7 +117,12 @@ def _convert(node: nodes.Element, display: str) -> str:
 def write_plainly(
     app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
 ) -> None:
-    """Keep bars and stars of a docstring from being read as markup: |x|, f(x, *args)."""
+    """Keep bars and stars of a docstring from being read as markup: |x|, f(x, *args).
+
+    The lines of a package that say what its modules hold become a list.
+    """
+    if what == "module":
+        lines[:] = [re.sub(r"^(\w[\w, ]*?) {2,}(?=\S)", r"- ``\1``: ", line) for line in lines]
     for number, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...")):
             lines[number] = re.sub(

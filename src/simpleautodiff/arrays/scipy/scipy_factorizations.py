@@ -30,7 +30,7 @@ from simpleautodiff.rules.array.linear_systems import (
     Decomposition,
     SymmetricRows,
     cholesky,
-    flip,
+    conjugate_transpose,
     make_symmetric_rows,
     symmetrize,
 )
@@ -63,7 +63,7 @@ def eigh(
     rows = _make_rows(lower, driver, eigvals_only)
     vectors: Any = None
     if b is not None:
-        values, vectors = _pairs(whole, b if lower else flip(b))
+        values, vectors = _pairs(whole, b if lower else conjugate_transpose(b))
     elif eigvals_only:
         values = factors.find_symmetric_values(whole, rows)
     else:
@@ -109,7 +109,7 @@ def _pairs(a: Any, b: Any) -> Any:
     """Return eigenvalues and eigenvectors of A v = λ B v: with B = L Lᴴ, those of L⁻¹ A L⁻ᴴ."""
     root = cholesky(b)
     half = solve_triangular(root, a, lower=True)
-    values, vectors = factors.eigh(solve_triangular(root, flip(half), lower=True))
+    values, vectors = factors.eigh(solve_triangular(root, conjugate_transpose(half), lower=True))
     return values, solve_triangular(root, vectors, trans=2, lower=True)
 
 
@@ -175,7 +175,8 @@ def svd(
         return scipy_linalg("svd")(to_plain(a), full_matrices, lapack_driver=lapack_driver)
 
     u = align_phases(found.U, lambda: find()[0])
-    return u, found.S, flip(align_phases(flip(found.Vh), lambda: flip(find()[2])))
+    v = align_phases(conjugate_transpose(found.Vh), lambda: conjugate_transpose(find()[2]))
+    return u, found.S, conjugate_transpose(v)
 
 
 SCIPY["linalg.svdvals"] = lambda a, overwrite_a=False, check_finite=True: factors.svdvals(a)
@@ -234,12 +235,13 @@ def polar(a: Any, side: str = "right") -> Any:
         )
     check_rank("polar", a)
     m, n = shape_of(a)[-2:]
-    turned = flip(a)
+    turned = conjugate_transpose(a)
     if m >= n:
         turn = matmul(a, np.linalg.inv(matrices.principal_root(matmul(turned, a), False)))
     else:
         turn = matmul(np.linalg.inv(matrices.principal_root(matmul(a, turned), False)), a)
-    return turn, matmul(flip(turn), a) if side == "right" else matmul(a, flip(turn))
+    back = conjugate_transpose(turn)
+    return turn, matmul(back, a) if side == "right" else matmul(a, back)
 
 
 @implements_scipy("linalg.schur")

@@ -18,7 +18,7 @@ from simpleautodiff.rules.array import matrix_equations as equations, matrix_fun
 from simpleautodiff.rules.array.decompositions import find_examples, refuse_matrix
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem, set_item
-from simpleautodiff.rules.array.linear_systems import cholesky as cholesky_row, flip
+from simpleautodiff.rules.array.linear_systems import cholesky as cholesky_row, conjugate_transpose
 from simpleautodiff.rules.array.matrix_functions import scipy_linalg
 from simpleautodiff.rules.array.products import matmul, swap
 from simpleautodiff.rules.array.repeated_values import OneByOne
@@ -157,7 +157,7 @@ def solve_triangular(
     check_finite: bool = True,
 ) -> Any:
     """Solve a triangular system; only one triangle of the matrix is read."""
-    turn = {1: swap, "T": swap, 2: flip, "C": flip}.get(trans)
+    turn = {1: swap, "T": swap, 2: conjugate_transpose, "C": conjugate_transpose}.get(trans)
     matrix, below = (turn(_array(a)), not lower) if turn else (a, lower)
     return _solve_columns(lambda b: matrices.solve_triangular(matrix, b, below, unit_diagonal), b)
 
@@ -167,7 +167,7 @@ def cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """Return the Cholesky factor, the upper one unless `lower`."""
-    return cholesky_row(a) if lower else flip(cholesky_row(flip(a)))
+    return cholesky_row(a) if lower else conjugate_transpose(cholesky_row(conjugate_transpose(a)))
 
 
 @implements_scipy("linalg.cho_factor")
@@ -251,7 +251,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     """Solve A X + X Aᴴ = Q."""
     _check_equal("solve_continuous_lyapunov", a, q)
-    return equations.sylvester(a, flip(_array(a)), q)
+    return equations.sylvester(a, conjugate_transpose(_array(a)), q)
 
 
 @implements_scipy("linalg.solve_discrete_lyapunov")

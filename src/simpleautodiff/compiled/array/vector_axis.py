@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.array.unroll_axis import unroll_last_axis
-from simpleautodiff.compiled.array.view_accesses import steps
+from simpleautodiff.compiled.array.view_accesses import find_strides
 from simpleautodiff.compiled.scalar.operations import OPERATIONS
 
 MOST_COPIES = 16  # elements of an unrolled axis, at most
@@ -136,7 +136,7 @@ def pack(loop: Loop) -> list[tuple[Access, Access]]:
         if loop.shape and is_worth_packing(loop, access, len(loop.shape) - 1):
             source = replace(access)
             kept = [n if step else 1 for n, step in zip(loop.shape, access.strides, strict=True)]
-            along = zip(steps(tuple(kept)), access.strides, strict=True)
+            along = zip(find_strides(tuple(kept)), access.strides, strict=True)
             access.slot, access.offset = f"copy {k}", 0
             access.strides = tuple([new if step else 0 for new, step in along])
             packed.append((source, access))

@@ -11,8 +11,8 @@ import numpy as np
 from simpleautodiff.compiled.array.view_accesses import (
     View,
     apply_view,
-    same_steps,
-    steps,
+    find_strides,
+    have_same_strides,
     whole,
 )
 from simpleautodiff.compiled.recording.symbols import FLOAT64_DTYPE, GETITEM
@@ -312,7 +312,7 @@ def _input_for(constant: Any) -> Line:
 
 def _is_packed(view: View) -> bool:
     """Tell whether elements are contiguous."""
-    return same_steps(view.shape, view.strides, steps(view.shape))
+    return have_same_strides(view.shape, view.strides, find_strides(view.shape))
 
 
 def _window(view: View) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ learner_process  the process in which a learner's code runs, within limits
 processes        how the grader talks to that process
 bank, bank_runs  the graphs, each with the misconception it exposes; and what an engine finds
 model            an engine that can be wrong in every known way, to see which explains the numbers
+prediction       the numbers that such an engine finds
 known_faults     rules and how they go wrong, and what else can be wrong
 mistakes         the misconceptions: what is said about each, and where to read
 answers          what is right: the library's own numbers

@@ -33,7 +33,7 @@ from simpleautodiff.learn.grading.known_faults import (
     WRONG_RULES,
     ZEROS,
 )
-from simpleautodiff.learn.grading.model import predict
+from simpleautodiff.learn.grading.prediction import predict
 
 Vector = list[float | None]
 _answer = lru_cache(1024)(answer)  # the graphs of the bank are asked for again and again

@@ -25,7 +25,7 @@ from simpleautodiff.compiled.array.linalg.matrix_calls import (
     swap,
     swap_if_matrix,
 )
-from simpleautodiff.compiled.array.view_accesses import Shape, layout, matrix_of
+from simpleautodiff.compiled.array.view_accesses import Shape, find_matrix_layout, matrix_of
 from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.values.functions import optional
 
@@ -123,7 +123,7 @@ def _substitute(
 ) -> Ref:
     """Return a⁻¹ b for triangles, after a check that some numbers are finite."""
     a = for_blas(plan, a)
-    known = layout(matrix_of(plan.view(a)))
+    known = find_matrix_layout(matrix_of(plan.view(a)))
     assert known is not None  # otherwise it would have been copied
     by_columns, _ = known
     option = "LN" if lower and by_columns else "UT" if lower else "UN" if by_columns else "LT"
