@@ -10,7 +10,7 @@ from references import check_both_modes
 X = np.array([0.0, 0.7, 1.1, 2.0, 2.6, 3.5])
 Y = np.array([0.1, 1.3, 1.9, 1.2, 1.25, 2.7])  # it rises and falls
 T = np.array([-0.2, 0.05, 0.75, 1.5, 2.3, 3.1, 3.5])
-SEVERAL = np.stack([Y, np.sin(X), X**2])
+SEVERAL = np.stack([Y, np.sin(X), np.exp(-X)])
 CURVES = {
     "pchip": si.PchipInterpolator,
     "pchip without ends": lambda x, y, **axis: si.PchipInterpolator(

@@ -505,16 +505,31 @@ def test_a_function_without_a_program_is_named(call, name):
         ad.grad(lambda x: np.sum(call(x)))(np.eye(2))
 
 
+class Slotted:
+    """An object that cannot be copied with other attributes."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x):
+        self.x = x
+
+    def squares(self, t):
+        return np.sum(self.left(t) ** 2)
+
+    def left(self, t):
+        return t - self.x[0]
+
+
 @pytest.mark.parametrize(
     ("call", "name", "instead"),
     [
         (
-            lambda x: opt.minimize(lambda t: np.sum((t - x) ** 2), V).x,
+            lambda x: opt.minimize(Slotted(x).squares, np.ones(1)).x,
             "optimize.minimize",
             "solve_minimum",
         ),
         (
-            lambda x: opt.least_squares(lambda t: t - x[0], np.ones(1)).x[0],
+            lambda x: opt.least_squares(Slotted(x).left, np.ones(1)).x[0],
             "optimize.least_squares",
             "solve_minimum",
         ),
@@ -605,23 +620,18 @@ def f(p):
     lowest = golden(lambda x: (x - p) ** 2, brack=(-5, 0, 5))
     {inner}
     return lowest
-try:
-    ad.grad(f)(2.25)
-except ad.LostDerivativeError as error:
-    print(error)
+print(ad.grad(f)(2.25))
 """
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert answer.stderr == ""
-    assert "solve_minimum" in answer.stdout
+    assert float(answer.stdout) == pytest.approx(1.0)
 
 
 def test_solvers_that_only_compare_do_not_give_zero():
     lowest = lambda p: opt.golden(lambda x: (x - p) ** 2, brack=(-5, 0, 5))
     root = lambda p: opt.newton(lambda x: x * x - p, 1.5, fprime=lambda x: 2 * x)
-    for solver, instead in ((lowest, "solve_minimum"), (root, "solve_root")):
-        assert abs(solver(2.25) - (2.25 if solver is lowest else 1.5)) < 1e-6  # of plain numbers
-        with pytest.raises(ad.LostDerivativeError, match=instead):
-            ad.grad(solver)(2.25)
+    assert ad.grad(lowest)(2.25) == pytest.approx(1.0)
+    assert ad.grad(root)(2.25) == pytest.approx(1 / 3)
 
 
 def test_steps_of_newton_are_differentiated():

@@ -414,3 +414,41 @@ def test_sparse_diagonals_by_another_name():
     np.testing.assert_allclose(ad.jacobian(f)(rows[1]), slopes[1], rtol=1e-14)
     np.testing.assert_allclose(ad.vmap(ad.jacobian(f))(rows), slopes, rtol=1e-14)
     np.testing.assert_array_equal(ad.vmap(f)(rows), rows**2)  # each row is a plain array
+
+
+FACTORED = sp.diags([1.0, -2.2, 1.0], [-1, 0, 1], shape=(5, 5)).tocsc()
+INVERSE = np.linalg.inv(FACTORED.toarray())
+
+
+@pytest.mark.parametrize("trans", ["N", "T"])
+def test_factors_of_a_plain_matrix_solve_systems_of_nodes(trans):
+    """A matrix is factored once, as in time steps, and solves for what is differentiated."""
+
+    def steps(b):
+        factors = spl.splu(FACTORED)
+        for _ in range(3):
+            b = factors.solve(b, trans)
+        return b
+
+    inverse = INVERSE if trans == "N" else INVERSE.T
+    expected, b = np.linalg.matrix_power(inverse, 3), np.arange(5.0)
+    for derivative in (ad.jacobian, ad.jacfwd, lambda f: ad.jit(ad.jacobian(f))):
+        np.testing.assert_allclose(derivative(steps)(b), expected, rtol=1e-12)
+    np.testing.assert_allclose(ad.vmap(steps)(np.eye(5)), expected.T, rtol=1e-12)
+    squares = lambda b: np.sum(spl.factorized(FACTORED)(b) ** 2)
+    np.testing.assert_allclose(ad.hessian(squares)(b), 2 * INVERSE.T @ INVERSE, rtol=1e-12)
+
+
+def test_factors_of_a_plain_matrix_stay_what_they_are():
+    ad.grad(np.sin)(1.0)  # from here on, SciPy is patched
+    matrix = FACTORED.copy()
+    factors = spl.splu(matrix)
+    assert isinstance(factors, spl.SuperLU)
+    assert factors.shape == factors.L.shape == (5, 5)
+    np.testing.assert_array_equal(factors.solve(np.eye(5)), spl.splu(matrix).solve(np.eye(5)))
+    matrix.data[:] = 0.0  # factors do not see it
+    np.testing.assert_allclose(ad.jacobian(factors.solve)(np.ones(5)), INVERSE, rtol=1e-12)
+    loaded = pickle.loads(pickle.dumps(ad.trace(factors.solve, np.ones(5))))
+    assert str(loaded.values()) == str(ad.trace(factors.solve, np.ones(5)).values())
+    with pytest.raises(ad.RuleError, match="trans 'N' or 'T'"):
+        ad.grad(lambda b: np.sum(factors.solve(b, "H")))(np.ones(5))

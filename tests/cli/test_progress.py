@@ -149,6 +149,8 @@ LOOPS = [  # what is repeated, and whether its length can be read
     ("for one in ones:", False),  # its items are the same object, which tells no place
     ("for row in iter(rows):", False),
     ("for i in range(int(8.0)):", False),
+    ("for n in range(2 * n):", False),
+    ("for n in range(2 * n):\n        n = n + 1", False),  # not the number of the pass any more
     ("while next(count) < 8:", False),
 ]
 

@@ -147,3 +147,13 @@ def test_parts_that_are_constant_are_results_and_decisions(tier):
         np.testing.assert_array_equal(slope(x, a), np.eye(2) / 2)
     assert "1 path" in jitted.explain()
     assert "1 path" in slope.explain()
+
+
+def test_the_parts_of_an_infinite_number_are_turned_alone():
+    """|x + iy|² has the derivatives 2x and 2y; NumPy's own 1j * y is nan + inf i."""
+    f = lambda x, y: np.abs(x + 1j * y) ** 2
+    with np.errstate(all="ignore"):
+        slopes = ad.jit(ad.grad(f, (0, 1)), tier="optimised")
+        for x, y in ((1.0, 2.0), (1.0, np.inf)):
+            assert slopes(x, y) == (2 * x, 2 * y)
+        assert np.isnan(ad.grad(f)(1.0, np.float64(np.inf)))

@@ -178,7 +178,7 @@ def test_an_interrupt_at_any_moment_keeps_no_thread_from_recording():
     assert place > 10
 
 
-LONG = 200_000  # numbers: more than make_path.LARGE bytes
+LONG = 200_000  # numbers: more than make_path.RECORD_FIRST bytes
 
 
 def test_a_derivative_of_large_arguments_is_left_to_its_program():

@@ -603,3 +603,24 @@ def test_the_steps_of_a_checkpointed_call_are_written(options):
     for times in (lambda f: f, lambda f: ad.grad(f, (0, 1)), ad.derivative):
         made = ad.source(times(checkpointed), 2.0, 3.0).function()
         assert bits(made(0.5, 1.5)) == bits(times(f)(0.5, 1.5))
+
+
+@pytest.mark.parametrize(
+    ("f", "is_general"),
+    [
+        (lambda x: np.sum(x**2, where=x > 0), True),
+        (lambda x: np.prod(x**2, where=~(x < 0)), True),
+        (lambda x: np.mean(x, where=x > 0), False),  # the count belongs to a branch
+        (lambda x: x[0] * np.sum(np.array([1.0, 10.0, 100.0]), where=x > 0), False),
+    ],
+)
+def test_elements_that_a_condition_selects(f, is_general):
+    x = np.array([1.0, -2.0, 3.0])
+    for g in (f, ad.grad(f)):
+        again = ad.source(g, x).function()
+        np.testing.assert_allclose(again(2 * x), g(2 * x), rtol=1e-14)
+        if is_general:
+            np.testing.assert_allclose(again(-x), g(-x), rtol=1e-14)
+        else:
+            with pytest.raises(ValueError, match="another branch"):
+                again(-x)

@@ -23,6 +23,7 @@ from simpleautodiff.arrays.lost_derivatives import REFUSED_BY_SCIPY, SCIPY
 from simpleautodiff.arrays.numpy.polynomial_series import FAMILIES, Family, implementations
 from simpleautodiff.arrays.patch_scipy import MODULES, module_of
 from simpleautodiff.arrays.registry import IN_PLACE_FUNCTIONS, SPECIAL_UFUNCS, name_of
+from simpleautodiff.arrays.scipy.solver_hints import CARRIED
 from simpleautodiff.arrays.ufuncs import IMPLEMENTATIONS
 from simpleautodiff.core.level import Traced
 from simpleautodiff.core.primitive import Primitive
@@ -77,6 +78,11 @@ def page() -> str:
         *_table({name: tried(f, x) for name, (f, x) in OF_SCIPY.items()}),
         "",
         *[f"- `scipy.{module}`: {_list(_in_module(module))}" for module in MODULES],
+        "",
+        "Solvers run in plain numbers, and what they find has its derivatives "
+        "([how](scipy.md#scipys-own-functions)):",
+        "",
+        *_list_solvers(),
         "",
         "## Functions of NumPy that are written in Python",
         "",
@@ -272,8 +278,18 @@ def _name(function: object) -> str:
 def _in_module(module: str) -> list[str]:
     """Return the names of functions; a public method calls the private one that is answered."""
     answered = [key for key in SCIPY if module_of(key) == module and key not in REFUSED_BY_SCIPY]
-    keys = [key.removeprefix(f"{module}.").replace("._", ".") for key in answered]
+    names = [re.sub(r"\.__(init|call)__$", "", key) for key in answered]  # said by its class
+    keys = [re.sub(r"\._(?!_)", ".", name.removeprefix(f"{module}.")) for name in names]
     return sorted({re.sub("^[a-z]{3}_(array|matrix)", r"*_\1", key) for key in keys})
+
+
+def _list_solvers() -> list[str]:
+    """Return a line for each module of SciPy whose solvers carry derivatives."""
+    modules = sorted({key.partition(".")[0] for key in CARRIED})
+    named = {
+        m: sorted(key.partition(".")[2] for key in CARRIED if key.startswith(m)) for m in modules
+    }
+    return [f"- `scipy.{module}`: {_list(names)}" for module, names in named.items()]
 
 
 def _series(family: Family) -> list[str]:

@@ -313,6 +313,13 @@ def test_integrals_of_integrals(name):
     assert ad.derivative(area)(a) == pytest.approx(5 * a**4 / 8, rel=1e-7)
 
 
+def test_each_example_has_its_own_integral():
+    area = lambda a: scipy.integrate.dblquad(lambda x, y: a * x * y, 0, 1, 0, 1)
+    a = np.array([1.0, 3.0])
+    np.testing.assert_allclose(ad.vmap(lambda a: area(a)[0])(a), a / 4, rtol=1e-12)
+    np.testing.assert_allclose(ad.vmap(ad.grad(lambda a: area(a)[0]))(a), [0.25, 0.25], rtol=1e-12)
+
+
 def test_nquad_counts_its_evaluations():
     plain = scipy.integrate.nquad(lambda x, y: x * y, [(0, 1), (0, 2)], full_output=True)
     count = lambda a: scipy.integrate.nquad(

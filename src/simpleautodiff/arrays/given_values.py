@@ -248,7 +248,9 @@ def _find_on_level(x: Any, level: Any) -> Any:
 
 
 def _plain(x: Any) -> Any:
-    return to_plain(take_current(x))
+    """Return the number or the array of a node; an array that remembers a condition forgets it."""
+    plain = to_plain(take_current(x))
+    return np.asarray(plain) if isinstance(plain, np.ndarray) else plain
 
 
 def _give(leaf: Any, value: Any, call: Call | None) -> Any:

@@ -22,6 +22,7 @@ from simpleautodiff.rules.decisions import note_answer
 SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> its implementation for nodes
 REFUSED_BY_SCIPY: set[str] = set()  # those of which the implementation is a clear refusal
 THROUGH_SCIPY: set[str] = set()  # those of which the implementation calls SciPy's own function
+PLAINLY: dict[str, Callable[..., Any]] = {}  # what calls SciPy's own for plain arguments, if not it
 INSTEAD: dict[str, str] = {}  # "linalg.orth" -> advice for a function without a derivative
 
 

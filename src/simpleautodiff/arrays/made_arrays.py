@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from importlib.machinery import ExtensionFileLoader
-from itertools import islice
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -35,7 +34,7 @@ from simpleautodiff.arrays.lost_derivatives import INSTEAD, scipy_caller
 from simpleautodiff.arrays.patch_scipy import PATCHED, PENDING, has_node, patch_scipy
 from simpleautodiff.arrays.random_draws import stand_in_for, stand_ins_for_random
 from simpleautodiff.arrays.registry import FUNCTIONS
-from simpleautodiff.arrays.undispatched import UNDISPATCHED, convert
+from simpleautodiff.arrays.undispatched import CONVERTING, UNDISPATCHED
 from simpleautodiff.arrays.writes.versions import MAKING, as_made
 from simpleautodiff.core.level import Traced, Written
 from simpleautodiff.errors import (
@@ -49,14 +48,8 @@ from simpleautodiff.values.pytree import flatten
 from simpleautodiff.values.scoped import scoped
 
 Namespace = dict[str, Any]
-_FROM_ITERATOR = np.fromiter
-_LIKE = (np.array, np.full)  # they dispatch on `like=` only
 _OF_SEVERAL = (np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack)
-_AS_IT_IS = (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
-_CONVERTING = {*_LIKE, *_AS_IT_IS, _FROM_ITERATOR}
 _MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1D.")  # in SciPy
-_IN_ORDER = {np.ascontiguousarray: "C", np.asfortranarray: "F"}  # they return at least one axis
-_IGNORED = {"copy", "subok", "device", "like"}
 _COMPATIBLE = "array_api_compat.numpy"  # a module of SciPy that wraps NumPy's functions
 _COMPILED_PYTHON = {"scipy.interpolate._interpnd"}  # compiled, but of objects of Python
 _OWN = ("numpy", "simpleautodiff")  # nothing is replaced in their code
@@ -69,10 +62,8 @@ class Replacement:
 
     def __init__(self, function: Any) -> None:
         self.function = function
-        self.converts = function in _CONVERTING
-        self.call: Callable[..., Any] = (
-            partial(_convert, function) if self.converts else UNDISPATCHED.get(function, function)
-        )
+        self.call: Callable[..., Any] = UNDISPATCHED.get(function, function)
+        self.converts = function in CONVERTING
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call NumPy's function; in code that is run once more, join lists and wrap results."""
@@ -139,33 +130,11 @@ def _holds_node(frame: FrameType) -> bool:
     return any(isinstance(leaf, (Traced, Written)) for leaf in leaves)
 
 
-def _convert(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a function of NumPy that makes an array of what it is given; it may be given nodes."""
-    if function is _FROM_ITERATOR:
-        return _join_numbers(*args, **kwargs)
-    if not has_node(args) and not has_node(kwargs.values()):
-        return function(*args, **kwargs)
-    given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
-    if function in _IN_ORDER:
-        given |= {"order": _IN_ORDER[function], "ndmin": 1}
-    if function in _LIKE and kwargs.get("copy", True):
-        return FUNCTIONS[function](*args, **given)
-    return convert(*args, **given)
-
-
 def _call_with_joined_lists(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function of NumPy with arrays instead of lists of nodes."""
     join = _join_each if function in _OF_SEVERAL else _join
     joined = {name: join(arg) for name, arg in kwargs.items()}
     return function(*map(join, args), **joined)
-
-
-def _join_numbers(numbers: Any, dtype: Any, count: int = -1, **_: Any) -> Any:
-    """Do what np.fromiter does; nodes that are yielded become an array."""
-    numbers = list(numbers) if count < 0 else list(islice(numbers, count))
-    if has_node(numbers):
-        return FUNCTIONS[np.array](numbers, dtype)
-    return np.fromiter(numbers, dtype, count)
 
 
 def _is_list_of_nodes(arg: Any) -> bool:

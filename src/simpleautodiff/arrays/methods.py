@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.registry import (
+    AS_THEY_ARE,
     FUNCTIONS,
     METHOD_NAMES,
     Function,
@@ -113,6 +114,8 @@ def _to_list(self: Any) -> Any:
 
 
 def _times(self: Any, other: Any) -> Any:
+    if type(other) in AS_THEY_ARE:
+        return matmul(self, other)
     return multiply_from_left(self, other) if is_sparse(other) else matmul(self, as_array(other))
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from simpleautodiff.arrays.call_arguments import explain_arguments
 from simpleautodiff.arrays.elements import enumerate_elements
 from simpleautodiff.arrays.given_values import give_values, unless_double
-from simpleautodiff.arrays.lost_derivatives import SCIPY
+from simpleautodiff.arrays.lost_derivatives import PLAINLY, SCIPY
 from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
 from simpleautodiff.arrays.numpy.polynomials import make_poly1d
 from simpleautodiff.arrays.registry import Function
@@ -149,6 +149,8 @@ def module_of(key: str) -> str:
 
 def _wrap(original: Any, name: str, implementation: Function) -> Function:
     """Return a function that calls the implementation for nodes, and otherwise SciPy's own."""
+    plainly = PLAINLY.get(name.removeprefix("scipy."))
+    call_plainly = original if plainly is None else functools.partial(plainly, original)
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -160,7 +162,7 @@ def _wrap(original: Any, name: str, implementation: Function) -> Function:
                 if own is implementation
                 else result
             )
-        return original(*args, **kwargs)
+        return call_plainly(*args, **kwargs)
 
     function.implementation = implementation  # type: ignore[attr-defined]  # users may give another
     function.__module__ = name.rpartition(".")[0].replace("np.", "numpy.")  # for pickle

@@ -173,7 +173,7 @@ def _plain(x: Any) -> Any:
 
 def as_array(x: Any) -> Any:
     """Convert a list to an array; return a node or another number type unchanged."""
-    if type(x) in _AS_THEY_ARE:
+    if type(x) in AS_THEY_ARE:
         return x
     if is_foreign(x):
         return wrap_foreign(x)
@@ -183,10 +183,10 @@ def as_array(x: Any) -> Any:
 def as_arrays(values: Iterable[Any]) -> list[Any]:
     """Convert lists among values to arrays."""
     values = list(values)
-    return values if _AS_THEY_ARE.issuperset(map(type, values)) else [*map(as_array, values)]
+    return values if AS_THEY_ARE.issuperset(map(type, values)) else [*map(as_array, values)]
 
 
-_AS_THEY_ARE = {*NODES, np.ndarray, np.float64, float, int}
+AS_THEY_ARE = {*NODES, np.ndarray, np.float64, float, int}
 
 
 def is_batch(x: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -87,6 +89,34 @@ def _kaiser(M: Any, beta: Any) -> Any:
     return np.i0(beta * np.sqrt(1 - ((np.arange(0, M) - half) / half) ** 2.0)) / np.i0(beta)
 
 
+def _make_array(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function of NumPy that makes an array of what it is given; it may be given nodes."""
+    if function is _FROM_ITERATOR:
+        return _join_numbers(*args, **kwargs)
+    if not has_node(args) and not has_node(kwargs.values()):
+        return function(*args, **kwargs)
+    given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
+    if function in _IN_ORDER:
+        given |= {"order": _IN_ORDER[function], "ndmin": 1}
+    if function in _LIKE and kwargs.get("copy", True):
+        return FUNCTIONS[function](*args, **given)
+    return convert(*args, **given)
+
+
+def _join_numbers(numbers: Any, dtype: Any, count: int = -1, **_: Any) -> Any:
+    """Do what np.fromiter does; nodes that are yielded become an array."""
+    numbers = list(numbers) if count < 0 else list(islice(numbers, count))
+    if has_node(numbers):
+        return FUNCTIONS[np.array](numbers, dtype)
+    return np.fromiter(numbers, dtype, count)
+
+
+_FROM_ITERATOR = np.fromiter
+_LIKE = (np.array, np.full)  # they dispatch on `like=` only
+_AS_IT_IS = (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
+_IN_ORDER = {np.ascontiguousarray: "C", np.asfortranarray: "F"}  # they return at least one axis
+_IGNORED = {"copy", "subok", "device", "like"}
+CONVERTING: set[Any] = {*_LIKE, *_AS_IT_IS, _FROM_ITERATOR}  # make arrays of what they are given
 _BY_ROWS = {"C", "C_CONTIGUOUS", "CONTIGUOUS"}  # what np.require may be asked for
 _BY_COLUMNS = {"F", "F_CONTIGUOUS", "FORTRAN"}
 UNDISPATCHED: dict[Any, Any] = {
@@ -97,4 +127,5 @@ UNDISPATCHED: dict[Any, Any] = {
     np.asarray_chkfinite: _require_finite,
     np.linalg.norm: _norm,
     np.linalg.vector_norm: _vector_norm,
+    **{function: partial(_make_array, function) for function in CONVERTING},
 }

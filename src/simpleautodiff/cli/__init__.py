@@ -11,6 +11,7 @@ site          the playground: the library in a browser
 write_output  text to terminals, files and pipes
 json_answers  numbers and answers as JSON
 progress      a bar for what takes long
+loop_share    how far a function is that is being recorded
 function_list what a formula can contain
 completion    scripts for the Tab key
 """

@@ -21,7 +21,7 @@ from simpleautodiff.cli.derivatives import (
     write_labels,
 )
 from simpleautodiff.cli.function_list import list_functions
-from simpleautodiff.cli.json_answers import to_plain, write_json
+from simpleautodiff.cli.json_answers import to_lists, write_json
 from simpleautodiff.cli.options import COMMANDS, make_parser
 from simpleautodiff.cli.problem import Problem, read_problem
 from simpleautodiff.cli.progress import Progress, show_progress, watch_progress
@@ -105,7 +105,7 @@ def _grad(options: argparse.Namespace) -> None:
             progress.step()
     found = mark_undefined(problem, found)
     if options.format == "json":
-        derivatives = {",".join(names): to_plain(number) for names, number in found.items()}
+        derivatives = {",".join(names): to_lists(number) for names, number in found.items()}
         text = _json(problem, order=options.order, mode=mode, derivatives=derivatives)
     elif len(found) == 1:
         text = _digits(next(iter(found.values())))
@@ -279,7 +279,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
 
 def _digits(number: Any) -> str:
     """Write a number in 17 significant digits, which identify a float exactly."""
-    listed = to_plain(number)
+    listed = to_lists(number)
     if isinstance(listed, dict):
         return f"{{{', '.join(f'{key}: {_digits(one)}' for key, one in listed.items())}}}"
     if isinstance(listed, list | tuple):

@@ -7,12 +7,12 @@ import math
 from typing import Any
 
 
-def to_plain(number: Any) -> Any:
+def to_lists(number: Any) -> Any:
     """Return arrays as nested lists, and NumPy scalars as Python's; also inside of structures."""
     if isinstance(number, dict):
-        return {key: to_plain(one) for key, one in number.items()}
+        return {key: to_lists(one) for key, one in number.items()}
     if isinstance(number, list | tuple):
-        return [to_plain(one) for one in number]
+        return [to_lists(one) for one in number]
     return number.tolist() if hasattr(number, "tolist") else number
 
 

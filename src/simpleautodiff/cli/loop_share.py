@@ -10,6 +10,10 @@ from operator import add, mul, sub
 from types import FrameType
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from simpleautodiff.core.node import NODES
+
 _SIGNS = {ast.Add: add, ast.Sub: sub, ast.Mult: mul}
 
 
@@ -46,7 +50,8 @@ def _shares(frame: FrameType) -> Iterator[LoopShare]:
     code, line = frame.f_code, frame.f_lineno
     for loop in _loops("".join(linecache.getlines(code.co_filename))):
         if code.co_firstlineno <= loop.lineno <= line <= (loop.end_lineno or 0):
-            passes = _count_passes(loop, frame.f_globals | frame.f_locals)
+            names = frame.f_globals | frame.f_locals
+            passes = None if _is_misread(loop, names) else _count_passes(loop, names)
             if passes is not None:
                 yield LoopShare(loop.lineno, *passes)
 
@@ -60,12 +65,25 @@ def _loops(text: str) -> list[ast.For]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.For)]
 
 
+def _is_misread(loop: ast.For, names: dict[str, Any]) -> bool:
+    """Tell whether a loop changes what it was begun with, or `range` is not Python's."""
+    length, variables = _names(loop.iter), _names(loop.target)
+    changed = {name for part in loop.body for name in _names(part, ast.Store)}
+    misread = length & (variables | changed) or variables & changed
+    return bool(misread) or not {"range", "enumerate", "len"}.isdisjoint(names)
+
+
+def _names(part: ast.AST, context: type[ast.expr_context] = ast.expr_context) -> set[str]:
+    names = (node for node in ast.walk(part) if isinstance(node, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, context)}
+
+
 def _count_passes(loop: ast.For, names: dict[str, Any]) -> tuple[int, int] | None:
     """Return how many passes of a loop are done, and how many there are."""
     match loop.iter, loop.target:
         case ast.Call(func=ast.Name("range"), args=args, keywords=[]), ast.Name(variable):
             bounds = [_read(arg, names) for arg in args]
-            if not all(type(bound) is int for bound in bounds):
+            if not all(type(bound) is int for bound in bounds) or 0 in bounds[2:]:
                 return None
             return _find(range(*bounds), names.get(variable))
         case (
@@ -105,7 +123,7 @@ def _read(expression: ast.expr, names: dict[str, Any]) -> Any:
             both = type(a) is int and type(b) is int
             return _SIGNS[type(sign)](a, b) if both else None
         case ast.Attribute(value=array, attr="size" | "shape" as attribute):
-            return getattr(_read(array, names), attribute, None)
+            return getattr(_known(_read(array, names)), attribute, None)
         case ast.Subscript(
             value=ast.Attribute(attr="shape") as shape, slice=ast.Constant(int(axis))
         ):
@@ -116,6 +134,12 @@ def _read(expression: ast.expr, names: dict[str, Any]) -> Any:
 
 def _length(items: Any) -> int | None:
     try:
-        return len(items)
+        return len(_known(items))
     except TypeError:
         return None
+
+
+def _known(items: Any) -> Any:
+    """Return what can be measured without running code of the user's; None for all else."""
+    plain = items.value if type(items) in NODES else items
+    return plain if type(plain) in (list, tuple, dict, str, np.ndarray) else None

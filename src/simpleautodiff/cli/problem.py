@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.cli.json_answers import to_plain
+from simpleautodiff.cli.json_answers import to_lists
 from simpleautodiff.cli.write_output import note, terminal_width
 from simpleautodiff.errors import AutodiffError, FormulaError
 from simpleautodiff.program.formula import MAX_CHARACTERS, parse, read_float, signature_of
@@ -57,7 +57,7 @@ class Problem:
     @property
     def point(self) -> dict[str, Any]:
         """The point, for JSON."""
-        return dict(zip(self.names, map(to_plain, self.values), strict=True))
+        return dict(zip(self.names, map(to_lists, self.values), strict=True))
 
     def index(self, name: str) -> int:
         """Return the index of an input."""

@@ -73,9 +73,9 @@ def jit(
     """Return a function that does what `f` does, and is compiled as it is called.
 
     The first call runs `f`; the second records what it does, and the calls that follow run the
-    program that was recorded, on better and better tiers: the interpreter, then code that LLVM
-    compiled quickly, then optimised code. If `scan`, `fori_loop` or `while_loop` take more than
-    256 steps, the first call is recorded, and runs the program. Derivatives are recorded like
+    program that was recorded, at first on the interpreter, then as code that LLVM compiled. If
+    `scan`, `fori_loop` or `while_loop` take more than 256 steps, the first call is recorded, and
+    runs the program; so is that of a derivative of large arguments. Derivatives are recorded like
     everything else: `jit(grad(f))`, `jit(vmap(jacobian(f)))`.
 
     Parameters

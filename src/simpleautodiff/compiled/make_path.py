@@ -40,7 +40,7 @@ from simpleautodiff.transforms.pickling import Transformed
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 NOT_RUN = object()  # in place of a result: the function was stopped, or not begun
-LARGE = 1 << 20  # bytes of arguments from which on a derivative is recorded without a run before it
+RECORD_FIRST = 1 << 20  # bytes of arguments from which on a derivative is recorded, not run
 MOST_LINES = 9_600  # of a recording instead of a run, where loops are recorded by one step
 MOST_LOOPS = 16  # how often a recording is restarted, at most
 
@@ -57,7 +57,7 @@ def shows_all(f: F) -> bool:
 def is_large(described: CallSignature) -> bool:
     """Tell whether the arguments are so large that it is better not to run the function first."""
     sizes = [x.nbytes for x in described.inputs if isinstance(x, np.ndarray)]
-    return sum(sizes) >= LARGE
+    return sum(sizes) >= RECORD_FIRST
 
 
 def make_path(

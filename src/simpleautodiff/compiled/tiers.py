@@ -1,9 +1,8 @@
 """Choose what runs a recorded program: which kind of program it is, and so its tiers.
 
 Scalar programs (of single numbers and small arrays) begin on the interpreter, which starts at once.
-Those that are called again are compiled quickly, and hot ones optimised, in a background thread
-while calls go on. Array programs are run by NumPy until their loops are compiled; so are batched
-programs.
+Hot ones are compiled in a background thread while calls go on: optimised, or quickly if they are
+long. Array programs are run by NumPy until their loops are compiled; so are batched programs.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def reverse_sweep(
             if primitive is None:
                 if kind is Scaled:
                     arrays.settle(node.index, adjoint)
-                elif isinstance(adjoint, PartialAdjoint) and not partly:
+                elif issubclass(kind, PartialAdjoint) and not partly:
                     bar[node.index] = adjoint.filled()
                 continue
             size = adjoint.size if kind is ndarray else 0
@@ -106,7 +106,7 @@ def reverse_sweep(
                 arrays.pull_large(node, adjoint, 1.0)
             elif kind is Scaled:
                 arrays.pull_large(node, adjoint.array, adjoint.factor)
-            elif kind is not ndarray and isinstance(adjoint, PartialAdjoint):
+            elif kind is not ndarray and issubclass(kind, PartialAdjoint):
                 arrays.pull_partial(node, adjoint)
             else:
                 direct = PULLS.get(primitive)

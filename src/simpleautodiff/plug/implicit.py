@@ -17,13 +17,13 @@ from simpleautodiff.errors import ArgumentError, DomainError
 from simpleautodiff.plug.closures import pass_held
 from simpleautodiff.plug.inputs import (
     F,
+    as_vector,
     check_shape,
     has_nodes,
     plain_solver,
     plain_tree,
     require_plain,
     solve_each,
-    vector,
 )
 from simpleautodiff.plug.optimize import minimize
 from simpleautodiff.rules.array.shapes import reshape, shape_of
@@ -59,7 +59,7 @@ def solve_root(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
     check_function(f)
     (f,), held = pass_held(f)
     parameters = (*parameters, *held)
-    start = vector(plain_tree(x0))
+    start = as_vector(plain_tree(x0))
     x = solve_each(functools.partial(_find_root, f, options), start, *plain_tree(parameters))
     flat = flatten_function(f, shape_of(start))
     for _ in newton_steps(parameters):
@@ -142,7 +142,7 @@ def solve_minimum(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
         )
     (f,), held = pass_held(f)
     parameters = (*parameters, *held)
-    start = vector(plain_tree(x0))
+    start = as_vector(plain_tree(x0))
     x = solve_each(functools.partial(_find_minimum, f, options), start, *plain_tree(parameters))
     return solve_root(grad(f), x, *parameters) if has_nodes(parameters) else x
 
@@ -183,6 +183,6 @@ def solve_fixed_point(g: F, x0: Any, *parameters: Any, **options: Any) -> Any:
     >>> bool(abs(ad.grad(x)(1.0) - expected) < 1e-12)
     True
     """
-    shape = shape_of(vector(plain_tree(x0)))
+    shape = shape_of(as_vector(plain_tree(x0)))
     same = check_shape(g, shape, "g(x) must have the shape of x0")
     return solve_root(lambda x, *rest: same(x, *rest) - x, x0, *parameters, **options)

@@ -60,13 +60,13 @@ def solve_each(solve: F, *args: Any) -> Any:
     return level.one_by_one(functools.partial(solve_each, solve), args)
 
 
-def vector(numbers: Any) -> Any:
+def as_vector(numbers: Any) -> Any:
     """Return a list of numbers and nodes, an array, or one number, as an array or a node."""
     numbers = map_leaves(take_current, numbers)
     if isinstance(numbers, Traced):
         return numbers
     if isinstance(numbers, (list, tuple)) and has_nodes(numbers):
-        return np.stack([vector(number) for number in numbers])
+        return np.stack([as_vector(number) for number in numbers])
     return np.asarray(numbers)
 
 
@@ -75,7 +75,7 @@ def check_shape(f: F, shape: tuple[int, ...], meaning: str) -> F:
     check_function(f)
 
     def with_shape(*args: Any) -> Any:
-        result = vector(f(*args))
+        result = as_vector(f(*args))
         if shape_of(result) == shape:
             return result
         if math.prod(shape_of(result)) == math.prod(shape) == 1:

@@ -11,8 +11,8 @@ import scipy.optimize
 
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, cite_line
-from simpleautodiff.plug.inputs import F, as_tuple, has_nodes, vector
-from simpleautodiff.plug.optimality import Problem, as_number, follow, settle
+from simpleautodiff.plug.inputs import F, as_tuple, as_vector, has_nodes
+from simpleautodiff.plug.optimality import Minimisation, as_number, follow, settle
 from simpleautodiff.plug.plain_calls import PlainCall, root_of
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where
@@ -82,7 +82,7 @@ class Minimum:
         value = function(x, *args)
         return value[0] if isinstance(value, tuple) else value
 
-    def problem(self) -> Problem:
+    def problem(self) -> Minimisation:
         """Return the whole problem."""
         options = {**self.given, **(self.given.get("minimizer_kwargs") or {})}
         if "x1" in options:
@@ -90,7 +90,7 @@ class Minimum:
         constraints = [_read_constraint(each) for each in _listed(options.get("constraints"))]
         if (bounds := options.get("bounds")) is not None:
             constraints.append((_same, *_read_bounds(bounds)))
-        return Problem(self.value, constraints)
+        return Minimisation(self.value, constraints)
 
     def finish(self, found: Any, x: Any) -> Any:
         """Return SciPy's result with nodes in place of the numbers that depend on them."""
@@ -117,7 +117,7 @@ class Minimum:
 
     def keep_value(self, plain: Any, node: Any) -> Any:
         """Return a node with the value that SciPy gave, which may differ in the last digits."""
-        node = reshape(vector(node), np.shape(plain))
+        node = reshape(as_vector(node), np.shape(plain))
         return node if self.several else plain + (node - to_plain(node))
 
 
@@ -150,7 +150,7 @@ def _read_bounds(bounds: Any) -> tuple[Any, Any]:
         bounds = [bounds]
     pairs = [(pair[0], pair[1]) for pair in bounds]
     lower = [-np.inf if low is None else low for low, _ in pairs]
-    return vector(lower), vector([np.inf if high is None else high for _, high in pairs])
+    return as_vector(lower), as_vector([np.inf if high is None else high for _, high in pairs])
 
 
 class LeastSquares(Minimum):
@@ -160,7 +160,7 @@ class LeastSquares(Minimum):
         """Return the residuals, a vector."""
         function = self.given.get("fun", self.given.get("func"))
         value = function(x, *self.args, **(self.given.get("kwargs") or {}))  # type: ignore[misc]
-        return reshape(vector(value), (-1,))
+        return reshape(as_vector(value), (-1,))
 
     def value(self, x: Any) -> Any:
         """Return half of the sum of what the loss makes of the squares."""
@@ -169,13 +169,13 @@ class LeastSquares(Minimum):
         losses = loss(squares)[0] if callable(loss) else _LOSSES[loss](squares)
         return 0.5 * scale**2 * np.sum(losses)
 
-    def problem(self) -> Problem:
+    def problem(self) -> Minimisation:
         """Return the whole problem."""
         bounds = self.given.get("bounds", (-np.inf, np.inf))
         lower, upper = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
         limits = [*flatten([lower, upper])[0]]
         free = not has_nodes(limits) and all(np.all(np.isinf(limit)) for limit in limits)
-        return Problem(self.value, [] if free else [(_same, lower, upper)])
+        return Minimisation(self.value, [] if free else [(_same, lower, upper)])
 
     def finish(self, found: Any, x: Any) -> Any:
         """Return SciPy's result with nodes in place of the numbers that depend on them."""
@@ -218,12 +218,14 @@ class CurveFit(LeastSquares):
                 f"curve_fit of nodes does not leave out nans; take them out before{cite_line()}"
             )
         places = given["xdata"]
-        places = vector(places) if isinstance(places, (list, tuple)) else places
-        left = given["f"](places, *[x[i] for i in range(shape_of(x)[0])]) - vector(given["ydata"])
+        places = as_vector(places) if isinstance(places, (list, tuple)) else places
+        left = given["f"](places, *[x[i] for i in range(shape_of(x)[0])]) - as_vector(
+            given["ydata"]
+        )
         sigma = given.get("sigma")
         if sigma is None:
             return reshape(left, (-1,))
-        sigma = vector(sigma)
+        sigma = as_vector(sigma)
         if len(shape_of(sigma)) < 2:
             return reshape(left / sigma, (-1,))
         return scipy.linalg.solve_triangular(np.linalg.cholesky(sigma), left, lower=True)
@@ -246,15 +248,15 @@ class LinearLeastSquares(LeastSquares):
 
     def residuals(self, x: Any) -> Any:
         """Return A x - b."""
-        return self.given["A"] @ x - vector(self.given["b"])
+        return self.given["A"] @ x - as_vector(self.given["b"])
 
 
 class NonNegativeLeastSquares(LinearLeastSquares):
     """nnls: x is not negative, and the second result is a norm."""
 
-    def problem(self) -> Problem:
+    def problem(self) -> Minimisation:
         """Return the whole problem."""
-        return Problem(self.value, [(_same, 0.0, np.inf)])
+        return Minimisation(self.value, [(_same, 0.0, np.inf)])
 
     def finish(self, found: Any, x: Any) -> Any:
         """Return the solution and the norm of its residuals."""
@@ -266,22 +268,22 @@ class LinearProgram(Minimum):
 
     def value(self, x: Any) -> Any:
         """Return c · x."""
-        return np.sum(vector(self.given["c"]) * x)
+        return np.sum(as_vector(self.given["c"]) * x)
 
-    def problem(self) -> Problem:
+    def problem(self) -> Minimisation:
         """Return the whole problem."""
         given = self.given
         constraints: list[tuple[F, Any, Any]] = []
         for matrix, limit, lowest in (("A_ub", "b_ub", -np.inf), ("A_eq", "b_eq", None)):
             if given.get(matrix) is not None:
-                a, b = vector(given[matrix]), vector(given[limit])
+                a, b = as_vector(given[matrix]), as_vector(given[limit])
                 constraints.append(
                     (functools.partial(np.matmul, a), b if lowest is None else lowest, b)
                 )
         bounds = given.get("bounds", (0, None))
         if bounds is not None:
             constraints.append((_same, *_read_bounds(bounds)))
-        return Problem(self.value, constraints)
+        return Minimisation(self.value, constraints)
 
 
 _KINDS: dict[str, type[Minimum]] = {

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
+
+import numpy as np
 
 from simpleautodiff.plug.inputs import F, as_tuple
 from simpleautodiff.plug.quadrature import quad
@@ -31,7 +34,8 @@ def nquad(f: F, ranges: Any, args: Any = (), opts: Any = None, full_output: bool
     for ends, named in zip(ranges, options, strict=True):
         value = _integrate(value, ends, named, args, errors)
     total = value()
-    return (total, max(errors), {"neval": counted[0]})[: 3 if full_output else 2]
+    error = functools.reduce(np.maximum, errors)
+    return (total, error, {"neval": counted[0]})[: 3 if full_output else 2]
 
 
 def _integrate(f: F, ends: Any, options: Any, args: tuple[Any, ...], errors: list[Any]) -> F:

@@ -15,13 +15,13 @@ from simpleautodiff.plug.flow import IMPLICIT, InitialValueProblem, check_succes
 from simpleautodiff.plug.inputs import (
     F,
     as_tuple,
+    as_vector,
     check_shape,
     has_nodes,
     plain_solver,
     plain_tree,
     require_plain,
     scipy_module,
-    vector,
 )
 from simpleautodiff.plug.times import find_crossing, move_to_nodes, output_times, step
 from simpleautodiff.rules.array.shapes import shape_of
@@ -93,7 +93,7 @@ def solve_ivp(
     events = [events] if callable(events) else list(events or ())
     (fun, jac, *events), held = pass_held(fun, options.get("jac"), *events)
     options.update({"jac": jac} if jac is not None else {})
-    start, args = vector(y0), (*as_tuple(args), *held)
+    start, args = as_vector(y0), (*as_tuple(args), *held)
     if len(shape_of(start)) != 1:
         raise ArgumentError(
             f"y0 must have one dimension, but has the shape {shape_of(start)}; pass [y0] for one "
@@ -157,7 +157,7 @@ def odeint(func: F, y0: Any, t: Any, args: Any = (), **options: Any) -> Any:
     array([0.367879])
     """
     check_function(func)
-    t = vector(t)
+    t = as_vector(t)
     if len(shape_of(t)) != 1 or shape_of(t)[0] < 1:
         raise ArgumentError(f"t must be a list of times, the first that of y0; got {to_plain(t)!r}")
 
@@ -165,7 +165,7 @@ def odeint(func: F, y0: Any, t: Any, args: Any = (), **options: Any) -> Any:
         return func(y, t, *rest)
 
     settings = {"method": "LSODA", "rtol": 1.49e-8, "atol": 1.49e-8, **options}
-    start = np.atleast_1d(vector(y0))  # as SciPy's odeint takes one number
+    start = np.atleast_1d(as_vector(y0))  # as SciPy's odeint takes one number
     found = solve_ivp(fun, (t[0], t[-1]), start, t_eval=t, args=as_tuple(args), **settings)
     return np.transpose(check_success(found, to_plain(t)[[0, -1]]).y)
 
@@ -210,8 +210,8 @@ def _solve(
     result = type(found)(found)
     if events:
         crossings = _find_crossings(events, found, right, problem.times, y, args)
-        result.t_events = [vector([t for t, _ in crossed]) for crossed in crossings]
-        result.y_events = [vector([state for _, state in crossed]) for crossed in crossings]
+        result.t_events = [as_vector([t for t, _ in crossed]) for crossed in crossings]
+        result.y_events = [as_vector([state for _, state in crossed]) for crossed in crossings]
         if found.status == 1:
             last = _find_latest_crossing(crossings, problem.span)
         y = y[:, np.isin(problem.times, found.t)]

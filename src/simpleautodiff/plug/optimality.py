@@ -17,7 +17,7 @@ from simpleautodiff.arrays.newton import newton_steps
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import DomainError, cite_line
 from simpleautodiff.plug.implicit import newton_step
-from simpleautodiff.plug.inputs import F, vector
+from simpleautodiff.plug.inputs import F, as_vector
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where
@@ -36,12 +36,12 @@ _STEPS = 30
 
 def as_number(value: Any) -> Any:
     """Return a value of one element, in whatever shape, as one number."""
-    value = vector(value)
+    value = as_vector(value)
     return reshape(value, ()) if shape_of(value) else value
 
 
 @dataclass
-class Problem:
+class Minimisation:
     """What is minimised, under constraints lower ≤ f(x) ≤ upper; x has its own shape."""
 
     objective: F
@@ -51,10 +51,10 @@ class Problem:
         """Return how far x is inside of each limit: a vector of lower and upper sides in turn."""
         sides = []
         for f, lower, upper in self.constraints:
-            value = reshape(vector(f(x)), (-1,))
+            value = reshape(as_vector(f(x)), (-1,))
             sides += [
-                reshape(np.subtract(value, vector(lower)), (-1,)),
-                reshape(np.subtract(vector(upper), value), (-1,)),
+                reshape(np.subtract(value, as_vector(lower)), (-1,)),
+                reshape(np.subtract(as_vector(upper), value), (-1,)),
             ]
         return concatenate(sides) if sides else np.zeros(0)
 
@@ -80,7 +80,7 @@ class Problem:
         return conditions
 
 
-def settle(problem: Problem, x: Any, name: str) -> tuple[Any, Any, Any]:
+def settle(problem: Minimisation, x: Any, name: str) -> tuple[Any, Any, Any]:
     """Return the exact minimum beside x with its multipliers, which constraints are active, and x.
 
     All are plain numbers. A solver stops at a tolerance; from there Newton's method converges.
@@ -113,11 +113,14 @@ def _is_regular(conditions: F, both: Any, step: Any) -> bool:
     return bool(np.linalg.norm(before - after) <= _CHANGE * np.linalg.norm(before))
 
 
-def _find_active(problem: Problem, x: Any) -> tuple[Any, Any]:
+def _find_active(problem: Minimisation, x: Any) -> tuple[Any, Any]:
     """Return the multipliers of the constraints, and which of them hold the minimum back."""
     if not problem.constraints:
         return np.zeros(0), np.zeros(0, bool)
-    flat = lambda point: problem.measure(reshape_to(point, x.shape))  # noqa: E731
+
+    def flat(point: Any) -> Any:
+        return problem.measure(reshape_to(point, x.shape))
+
     slope = np.ravel(grad(lambda point: as_number(problem.objective(point)))(x))
     inside, slopes = flat(x.ravel()), jacobian(flat)(x.ravel())
     equal, second = _find_equalities(problem, x)
@@ -132,7 +135,7 @@ def _find_active(problem: Problem, x: Any) -> tuple[Any, Any]:
         active &= ~idle
 
 
-def _find_equalities(problem: Problem, x: Any) -> tuple[Any, Any]:
+def _find_equalities(problem: Minimisation, x: Any) -> tuple[Any, Any]:
     """Tell which sides are equations, and which are the second sides of these."""
     equal, second = [], []
     for f, lower, upper in problem.constraints:
@@ -143,7 +146,7 @@ def _find_equalities(problem: Problem, x: Any) -> tuple[Any, Any]:
     return np.concatenate(equal), np.concatenate(second)
 
 
-def follow(problem: Problem, both: Any, active: Any, x: Any, held: list[Any]) -> Any:
+def follow(problem: Minimisation, both: Any, active: Any, x: Any, held: list[Any]) -> Any:
     """Return the plain minimum x with its derivatives in the nodes that the problem holds."""
     conditions, size = problem.equations(shape_of(x), active), math.prod(shape_of(x))
     start = both

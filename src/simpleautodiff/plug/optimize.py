@@ -11,10 +11,10 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.plug.inputs import (
     F,
     as_tuple,
+    as_vector,
     plain_solver,
     require_plain,
     scipy_module,
-    vector,
 )
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.arguments import check_function, name_of
@@ -83,7 +83,7 @@ def _as_scalar(f: F) -> F:
 
     @functools.wraps(f)
     def number(*args: Any) -> Any:
-        result = vector(f(*args))
+        result = as_vector(f(*args))
         if np.prod(shape_of(result)) != 1:
             raise ArgumentError(
                 f"{name_of(f)} returned an array of shape {shape_of(result)}, but one number is "
@@ -138,7 +138,7 @@ def _add_jacobian(constraint: Any, shape: tuple[int, ...]) -> Any:
 def _make_jacobian(f: F) -> F:
     """Return the Jacobian of `f`, which may return a list, in its first argument."""
     check_function(f)
-    return lambda x, *rest, **named: jacobian(lambda x: vector(f(x, *rest, **named)))(x)
+    return lambda x, *rest, **named: jacobian(lambda x: as_vector(f(x, *rest, **named)))(x)
 
 
 def least_squares(residuals: F, x0: Any, jac: Any = None, **options: Any) -> Any:
@@ -221,7 +221,7 @@ def curve_fit(f: F, xdata: Any, ydata: Any, p0: Any = None, *, jac: Any = None, 
     check_function(f)
 
     def slopes(x: Any, *parameters: Any) -> Any:
-        return jacobian(lambda p: vector(f(x, *p)))(np.array(parameters, dtype=float))
+        return jacobian(lambda p: as_vector(f(x, *p)))(np.array(parameters, dtype=float))
 
     jac = slopes if jac is None else jac
     return plain_solver("optimize", "curve_fit")(f, xdata, ydata, p0, jac=jac, **rest)

@@ -13,7 +13,7 @@ import numpy as np
 from simpleautodiff.arrays.newton import newton_steps, order_of
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import DomainError, RuleError
-from simpleautodiff.plug.inputs import F, check_shape, has_nodes, vector
+from simpleautodiff.plug.inputs import F, as_vector, check_shape, has_nodes
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.grad import jvp
@@ -40,10 +40,10 @@ def _check_order(tree: Any) -> None:
 def output_times(first: Any, last: Any, t_eval: Any, found: Any) -> Any:
     """Return the times of the solution; without `t_eval` the ends of the span are among them."""
     if t_eval is not None:
-        return vector(t_eval)[: len(found)]
+        return as_vector(t_eval)[: len(found)]
     if not has_nodes((first, last)):
         return found
-    return concatenate([vector([first]), found[1:-1], vector([last])])
+    return concatenate([as_vector([first]), found[1:-1], as_vector([last])])
 
 
 def move_to_nodes(right: F, t: Any, found: Any, y: Any, args: tuple[Any, ...]) -> Any:

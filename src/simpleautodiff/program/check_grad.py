@@ -16,7 +16,7 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError, AutodiffError, CheckError, ResultError
 from simpleautodiff.program.recorded_run import trace
 from simpleautodiff.program.watched_work import go_through
-from simpleautodiff.program.wrong_rules import blame, resolution
+from simpleautodiff.program.wrong_rules import blame, find_resolution
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.finite_difference import complex_step, estimate_derivative
@@ -239,7 +239,7 @@ def is_analytic(f: F, args: tuple[Any, ...]) -> bool:
 def _find_resolution(f: F, args: tuple[Any, ...]) -> float:
     """Return what differences resolve, relatively, with the fewest digits that `f` computes in."""
     try:
-        return resolution([node.value for node in trace(f, *args).nodes])
+        return find_resolution([node.value for node in trace(f, *args).nodes])
     except (AutodiffError, TypeError):
         return 0.0
 

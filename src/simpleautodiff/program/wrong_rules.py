@@ -135,7 +135,7 @@ class _Line:
             raise UntestedError("numbers that are not finite")
         if any(is_at_kink(self.row, kink, self.values) for kink in self.row.kinks):
             raise UntestedError("at a kink")
-        self.tolerance = max(1e-7, resolution([self.row.compute(*self.values)]))
+        self.tolerance = max(1e-7, find_resolution([self.row.compute(*self.values)]))
         generator = np.random.default_rng(0)
         self.direction = _draw(generator, x)
         self.weights = _draw(generator, node.value)
@@ -193,7 +193,7 @@ def _draw(generator: Any, like: Any) -> Any:
     return numbers + 1j * generator.normal(size=shape_of(like)) if is_complex(like) else numbers
 
 
-def resolution(values: Iterable[Any]) -> float:
+def find_resolution(values: Iterable[Any]) -> float:
     """Return what differences resolve, relatively, with the fewest digits among some values."""
     kinds = [np.result_type(value) for value in values]
     floats = [kind for kind in kinds if kind.kind in "fc"]

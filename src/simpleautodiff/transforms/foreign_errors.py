@@ -19,9 +19,9 @@ _ALTERNATIVES = {  # pattern of the error that compiled code raises for a node -
     "Error setting single item of array": "y.flat[0] = x takes nodes if y was made inside the "
     "function, with np.zeros, np.array or np.copy: make it there, or a copy of it",
     "bytes-like object is required": "the memory of a node is not seen; use functions of NumPy",
-    "must be numpy.ndarray, not ": "compiled code takes plain arrays. For splu(A).solve(b) and "
-    "factorized(A)(b) write scipy.sparse.linalg.spsolve(A, b), else declare it with "
-    "@simpleautodiff.primitive",
+    "must be numpy.ndarray, not ": "compiled code takes plain arrays. Factors that splu(A) "
+    "and factorized(A) have made inside the function solve for nodes, too; other functions are "
+    "declared with @simpleautodiff.primitive",
     "must be Tensor, not": "functions of PyTorch take tensors, and have derivatives of their own. "
     "Write np.tanh(x) for torch.tanh(x), simpleautodiff.relu(x) for F.relu(x): NumPy's functions "
     "take nodes that hold tensors, too. Or declare the function with @simpleautodiff.primitive",

@@ -32,7 +32,7 @@ from simpleautodiff.values.functions import is_complex
 
 F = Callable[..., Any]
 _MODES = ("auto", "forward", "reverse", "elimination", "differences", "complex")
-CHUNK_BYTES = 2**27  # memory of a batch of sweeps for the largest value
+CHUNK_BYTES = 2**23  # memory of a batch of sweeps for the largest value: it stays in the cache
 
 
 @remember_recipe

@@ -38,7 +38,7 @@ from simpleautodiff.values.pytree import Rebuild, flatten, flatten_numbers, map_
 F = Callable[..., Any]
 BASIS_DEPENDENT = 1e-4  # a relative difference above rounding, even of float32
 ROUNDINGS = 1e3  # how many roundings a number that cancels to 0 may be off
-LONG_TAPE = 20_000  # nodes
+LONG_TAPE = 50_000  # nodes, whose sweep takes longer than recording a loop twice
 ON_LONG_TAPE: ContextVar[Callable[[], None] | None] = ContextVar("ON_LONG_TAPE", default=None)
 _FLOAT = np.dtype(float)
 

@@ -22,6 +22,7 @@ TIERS = ("numpy", "tape", "cheap", "optimised")
 # Programs with one of each are compared between the engines alone: the square of a root is restated
 # where the root is 0, and in a batch or a recorded program, which may come to that, everywhere.
 KINKS_OF_SQUARES = {"raw abs", "raw hypot", "raw sqrt", "root or"}
+CHOICES = {"where", "larger", "root or"}  # by np.where, of two
 SQUARES = {"mul", "power 2", "raw square", "product", "columns", "norm", "raw power"}
 
 
@@ -445,13 +446,19 @@ def differences(program, ways=QUICK, taken=None):
 
 
 def _is_of_floats(program):
-    """Tell whether Python's floats are all that a program computes with: np.where makes others.
+    """Tell whether Python's floats are all that a program computes with.
 
-    The second derivative of the cube of a root has its square, which is restated.
+    np.where makes others of NumPy's constants, whose functions have last bits of their own. The
+    second derivative of the cube of a root has its square, which is restated.
     """
     used = _operations(program)
     cubed = "power 3" in used and used & KINKS_OF_SQUARES and program.kind in ("hvp", "twice")
-    return type(program.xs[0]) is float and "raw copysign" not in used and not cubed
+    chosen = any(
+        statement[0] == "constant" and statement[1] in CHOICES
+        for statement in _flat(program.statements)
+    )
+    others = chosen or cubed or "raw copysign" in used
+    return type(program.xs[0]) is float and not others
 
 
 def _compare_all(program, expected, found, bits):

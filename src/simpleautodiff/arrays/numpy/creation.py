@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -134,14 +135,13 @@ def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
             )
         lengths.append(length)
         parts = [each for part in parts for each in part]
-    if any(map(_is_sequence, kinds)):
-        parts = [array(part) if _is_sequence(type(part)) else part for part in parts]
+    nested_kinds = {kind for kind in kinds if _is_sequence(kind)}
+    if nested_kinds:
+        parts = [array(part) if type(part) in nested_kinds else part for part in parts]
     return parts, lengths
 
 
-@lru_cache
-def _is_sequence(kind: Any) -> bool:
-    return issubclass(kind, _SEQUENCES)
+_is_sequence: Callable[[type], bool] = lru_cache(lambda kind: issubclass(kind, _SEQUENCES))
 
 
 def new_array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:

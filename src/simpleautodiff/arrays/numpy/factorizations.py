@@ -34,8 +34,8 @@ from simpleautodiff.rules.array.linear_systems import (
     Decomposition,
     SymmetricRows,
     cholesky as cholesky_row,
+    conjugate_transpose,
     eigenvalues,
-    flip,
     make_symmetric_rows,
     symmetrize,
 )
@@ -111,7 +111,7 @@ class QRResult(NamedTuple):
 @implements(np.linalg.cholesky)
 def cholesky(a: Any, upper: bool = False) -> Any:
     """Return the triangular factor of a positive definite matrix."""
-    return flip(cholesky_row(flip(a))) if upper else cholesky_row(a)
+    return conjugate_transpose(cholesky_row(conjugate_transpose(a))) if upper else cholesky_row(a)
 
 
 @implements(np.linalg.eigh)
@@ -221,7 +221,7 @@ def svd(
         u = complete_vectors(u, a, right=False)
     elif full_matrices and rows < columns:
         v = complete_vectors(v, a, right=True)
-    vh = flip(v)
+    vh = conjugate_transpose(v)
     return SVDResult(u, s, give_values(vh, np.ascontiguousarray, (vh,), {}))
 
 
@@ -234,7 +234,7 @@ def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
     values = np.take_along_axis(values, order, -1)
     u = np.take_along_axis(vectors, order[..., None, :], -1)
     sides = np.sign(to_plain(values))[..., None, :]
-    return SVDResult(u, abs(values), flip(u * sides))
+    return SVDResult(u, abs(values), conjugate_transpose(u * sides))
 
 
 def svdvals(x: Any) -> Any:
@@ -257,7 +257,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     square = getitem(a, (..., slice(0, m))) if m < n else a
     q, r = factors.split_qr(factors.qr(square), square)
     if m < n:
-        rest = matmul(flip(q), getitem(a, (..., slice(m, n))))
+        rest = matmul(conjugate_transpose(q), getitem(a, (..., slice(m, n))))
         r = concatenate([r, rest], len(shape_of(a)) - 1)
     return r if mode == "r" else QRResult(q, r)
 

@@ -30,7 +30,7 @@ from simpleautodiff.rules.array.linear_systems import (
     Decomposition,
     SymmetricRows,
     cholesky,
-    flip,
+    conjugate_transpose,
     make_symmetric_rows,
     symmetrize,
 )
@@ -63,7 +63,7 @@ def eigh(
     rows = _make_rows(lower, driver, eigvals_only)
     vectors: Any = None
     if b is not None:
-        values, vectors = _pairs(whole, b if lower else flip(b))
+        values, vectors = _find_pairs(whole, b if lower else conjugate_transpose(b))
     elif eigvals_only:
         values = factors.find_symmetric_values(whole, rows)
     else:
@@ -105,11 +105,11 @@ def _make_rows(lower: bool, driver: str | None, values_alone: bool) -> Symmetric
     return make_symmetric_rows(decompose, find_values if values_alone else None)
 
 
-def _pairs(a: Any, b: Any) -> Any:
+def _find_pairs(a: Any, b: Any) -> Any:
     """Return eigenvalues and eigenvectors of A v = λ B v: with B = L Lᴴ, those of L⁻¹ A L⁻ᴴ."""
     root = cholesky(b)
     half = solve_triangular(root, a, lower=True)
-    values, vectors = factors.eigh(solve_triangular(root, flip(half), lower=True))
+    values, vectors = factors.eigh(solve_triangular(root, conjugate_transpose(half), lower=True))
     return values, solve_triangular(root, vectors, trans=2, lower=True)
 
 
@@ -119,7 +119,7 @@ def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, **settings: Any) -> A
     return eigh(a, b, lower=lower, eigvals_only=True, **settings)
 
 
-def _complex(w: Any) -> Any:
+def _to_complex(w: Any) -> Any:
     """Convert eigenvalues to complex, even if all are real, as SciPy does."""
     return (
         w if is_complex(to_plain(w)) else w + np.zeros(1, np.result_type(dtype_of(w), np.complex64))
@@ -143,8 +143,8 @@ def eig(
     )
     values, vectors = factors.eig(a)
     if not right:
-        return _complex(values)
-    return _complex(values), align_phases(vectors, lambda: scipy_linalg("eig")(to_plain(a))[1])
+        return _to_complex(values)
+    return _to_complex(values), align_phases(vectors, lambda: scipy_linalg("eig")(to_plain(a))[1])
 
 
 @implements_scipy("linalg.eigvals")
@@ -175,7 +175,8 @@ def svd(
         return scipy_linalg("svd")(to_plain(a), full_matrices, lapack_driver=lapack_driver)
 
     u = align_phases(found.U, lambda: find()[0])
-    return u, found.S, flip(align_phases(flip(found.Vh), lambda: flip(find()[2])))
+    v = align_phases(conjugate_transpose(found.Vh), lambda: conjugate_transpose(find()[2]))
+    return u, found.S, conjugate_transpose(v)
 
 
 SCIPY["linalg.svdvals"] = lambda a, overwrite_a=False, check_finite=True: factors.svdvals(a)
@@ -234,12 +235,13 @@ def polar(a: Any, side: str = "right") -> Any:
         )
     check_rank("polar", a)
     m, n = shape_of(a)[-2:]
-    turned = flip(a)
+    turned = conjugate_transpose(a)
     if m >= n:
         turn = matmul(a, np.linalg.inv(matrices.principal_root(matmul(turned, a), False)))
     else:
         turn = matmul(np.linalg.inv(matrices.principal_root(matmul(a, turned), False)), a)
-    return turn, matmul(flip(turn), a) if side == "right" else matmul(a, flip(turn))
+    back = conjugate_transpose(turn)
+    return turn, matmul(back, a) if side == "right" else matmul(a, back)
 
 
 @implements_scipy("linalg.schur")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
+from simpleautodiff.arrays.lost_derivatives import INSTEAD, PLAINLY, SCIPY
 from simpleautodiff.arrays.registry import as_array, implements_scipy
 from simpleautodiff.arrays.scipy.sparse_nodes import (
     SparseNode,
@@ -16,12 +16,14 @@ from simpleautodiff.arrays.scipy.sparse_nodes import (
     make_diagonals,
     multiply_by_kronecker,
 )
+from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.errors import ArgumentError, RuleError, cite_line
 from simpleautodiff.rules.array import sparse_products as sparse
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.products import swap
 from simpleautodiff.rules.array.shapes import reshape, shape_of
+from simpleautodiff.values.functions import optional
 
 _SPARSE_CLASSES = [
     f"sparse.{format}_{kind}"
@@ -116,6 +118,47 @@ class FactoredMatrix:
 
 SCIPY["sparse.linalg.splu"] = FactoredMatrix
 SCIPY["sparse.linalg.factorized"] = lambda A: FactoredMatrix(A).solve
+
+
+class PlainFactors:
+    """SciPy's factors of a plain matrix, which solve systems of nodes, too."""
+
+    def __init__(self, superlu: Any, A: Any) -> None:
+        self._superlu = superlu
+        copied = optional("scipy.sparse", "a factored matrix").csc_array(A, copy=True)
+        data, pattern = sparse.split_sparse(copied)
+        self._system = data, pattern._replace(factors=sparse.Factors(superlu))
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(self._superlu)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._superlu, name)
+
+    def solve(self, rhs: Any, trans: str = "N") -> Any:
+        """Solve a system with the matrix, or with its transpose."""
+        rhs = take_current(rhs)
+        if not isinstance(rhs, Traced):
+            return self._superlu.solve(rhs, trans)
+        if trans not in ("N", "T"):
+            raise RuleError(f"solve of splu takes trans 'N' or 'T', not {trans!r}{cite_line()}")
+        data, pattern = self._system
+        return sparse.sparse_solve(data, rhs, pattern if trans == "N" else pattern.transposed)
+
+
+def _factor_plainly(splu: Any, A: Any, *args: Any, **kwargs: Any) -> Any:
+    return PlainFactors(splu(A, *args, **kwargs), A)
+
+
+def _factorize_plainly(factorized: Any, A: Any) -> Any:
+    solve = factorized(A)
+    factors = getattr(solve, "__self__", None)  # unless another package solves, UMFPACK
+    return solve if factors is None else PlainFactors(factors, A).solve
+
+
+PLAINLY["sparse.linalg.splu"] = _factor_plainly
+PLAINLY["sparse.linalg.factorized"] = _factorize_plainly
 
 
 # Matrices in blocks. ------------------------------------------------------------------------------

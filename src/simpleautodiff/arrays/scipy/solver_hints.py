@@ -45,7 +45,7 @@ _MINIMA = (
     *("fmin_powell", "fminbound", "golden", "least_squares", "leastsq", "linprog", "lsq_linear"),
     *("minimize", "minimize_scalar", "nnls", "shgo"),
 )
-_CARRIED = {  # solvers whose results are given derivatives, and by which function
+CARRIED = {  # solvers whose results are given derivatives, and by which function
     **{f"optimize.{name}": "find_root" for name in _ROOTS},
     **{f"optimize.{name}": "find_minimum" for name in _MINIMA},
     **{f"integrate.{name}": name for name in ("dblquad", "nquad", "odeint", "quad", "tplquad")},
@@ -56,7 +56,7 @@ _CARRIED = {  # solvers whose results are given derivatives, and by which functi
 def patch_solvers(prefix: str, module: Any) -> dict[int, Any]:
     """Patch the solvers of a module of SciPy; return the new functions by the id of the old."""
     patched = {}
-    for key, carrier in _CARRIED.items():
+    for key, carrier in CARRIED.items():
         name = key.rpartition(".")[2]
         if key.startswith(f"{prefix}.") and hasattr(module, name):
             original = getattr(module, name)

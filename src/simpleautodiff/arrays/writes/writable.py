@@ -20,6 +20,7 @@ import numpy as np
 
 from simpleautodiff.arrays.join_arrays import stack
 from simpleautodiff.arrays.shaping import layout_of
+from simpleautodiff.arrays.writes.array_view import ArrayView, Cell, IndexedView
 from simpleautodiff.arrays.writes.example_indices import (
     is_single,
     put_each,
@@ -46,49 +47,6 @@ READ_ONLY: set[Any] = {  # NumPy functions that return read-only views
     *(np.diagonal, np.diag, np.linalg.diagonal, np.broadcast_to),
     np.lib.stride_tricks.sliding_window_view,
 }
-Cell = tuple[int, ...]
-
-
-class ArrayView:
-    """How an array views another: a function that reads it, and one that writes back."""
-
-    __slots__ = ("base", "read", "shape", "write")
-    cell: Cell | None = None
-    index: Any = None  # its basic index into the other array, if it has one
-
-    def __init__(
-        self,
-        base: Writable,
-        shape: tuple[int, ...],
-        read: Callable[[Any], Any],
-        write: Callable[[Any, Any], Any],
-    ) -> None:
-        self.base = base
-        self.shape = shape
-        self.read = read
-        self.write = write
-
-
-class IndexedView:
-    """How an array views the elements of another at a basic index."""
-
-    __slots__ = ("base", "cell", "index", "shape")
-
-    def __init__(
-        self, base: Writable, shape: tuple[int, ...], index: Any, cell: Cell | None
-    ) -> None:
-        self.base = base
-        self.shape = shape
-        self.index = index
-        self.cell = cell
-
-    def read(self, base: Any) -> Any:
-        """Return the elements of the other array."""
-        return getitem(base, self.index)
-
-    def write(self, base: Any, new: Any) -> Any:
-        """Return the other array with new elements."""
-        return set_item(base, new, self.index)
 
 
 def current(self: Writable) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from simpleautodiff.compiled.array.boxes import roll_pieces
 from simpleautodiff.compiled.array.gather import are_distinct, find_distances
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
-from simpleautodiff.compiled.array.view_accesses import Shape, View, apply_view, steps, whole
+from simpleautodiff.compiled.array.view_accesses import Shape, View, apply_view, find_strides, whole
 from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.rules.array.indexing import is_basic
@@ -146,7 +146,7 @@ def _write_at(plan: LoopSchedule, number: int, chosen: Any, leading: Shape, repe
     line = plan.lines[number]
     result, says = whole(number, line.shape), f"set_item {line.shape}"
     shape = (*leading, *line.shape[len(line.shape) - chosen[1] :])
-    loop = copy_loop(plan, View(number, shape, 0, steps(shape)), line.args[1], says)
+    loop = copy_loop(plan, View(number, shape, 0, find_strides(shape)), line.args[1], says)
     to = find_chosen_access(plan, result, chosen, shape, plan.dtype_of(number) or "")
     loop.stores = [(loop.stores[0][0], to)]
     loop.alone = repeats

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from simpleautodiff.compiled.array.view_accesses import apart, layout, matrix_of
+from simpleautodiff.compiled.array.view_accesses import apart, find_matrix_layout, matrix_of
 from simpleautodiff.compiled.recording.trace_program import Ref
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ def for_blas(plan: LoopSchedule, arg: Any) -> Any:
     if type(arg) is not Ref:
         return arg
     view = plan.views[arg]
-    if plan.alone or (len(view.shape) < 3 and layout(view)):
+    if plan.alone or (len(view.shape) < 3 and find_matrix_layout(view)):
         return arg
-    fits = len(view.shape) > 2 and layout(matrix_of(view)) and apart(view) is not None
+    fits = len(view.shape) > 2 and find_matrix_layout(matrix_of(view)) and apart(view) is not None
     return arg if fits else plan.copy(arg)
 
 

@@ -18,7 +18,7 @@ from simpleautodiff.compiled.array.classify import ELEMENTWISE, GATHER, LAYERS, 
 from simpleautodiff.compiled.array.gather import Distances
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.array.schedule import LoopSchedule
-from simpleautodiff.compiled.array.view_accesses import Shape, View, squeeze, steps, whole
+from simpleautodiff.compiled.array.view_accesses import Shape, View, find_strides, squeeze, whole
 from simpleautodiff.compiled.recording.trace_program import Ref, find_refs
 from simpleautodiff.compiled.scalar.lower_rows import dtype_letter, is_light, lower
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
@@ -156,7 +156,7 @@ class Fusion:
             small = (1,) * (len(shape) - len(line.args[1])) + tuple(line.args[1])
         else:
             small = keep_dims(shape, line.args[1])
-        to = self._access(View(number, small, 0, steps(small)), shape, dtype)
+        to = self._access(View(number, small, 0, find_strides(small)), shape, dtype)
         self.folds.append(Fold(ARRAY_OPERATIONS[line.name].fold, place, to))
 
     def _gather(self, number: int) -> int:

@@ -45,9 +45,9 @@ from simpleautodiff.compiled.array.view_accesses import (
     Shape,
     View,
     apply_view,
-    same_steps,
+    find_strides,
+    have_same_strides,
     squeeze,
-    steps,
     whole,
 )
 from simpleautodiff.compiled.recording.constant_copies import have_same_bytes
@@ -278,7 +278,7 @@ class LoopSchedule:
         """Return the view of the elements of an argument."""
         if type(arg) is Ref:
             return self.views[arg]
-        return View(self.constant(arg), arg.shape, 0, steps(arg.shape))
+        return View(self.constant(arg), arg.shape, 0, find_strides(arg.shape))
 
     def view_as(self, arg: Any, dtype: Any) -> View:
         """Return the view of the elements of an argument; constants are converted to a dtype."""
@@ -309,7 +309,7 @@ class LoopSchedule:
         return (
             view.offset == 0
             and squeeze(root) == squeeze(shape)
-            and same_steps(shape, view.within(shape), steps(shape))
+            and have_same_strides(shape, view.within(shape), find_strides(shape))
         )
 
     def _goes_along(self, arg: Ref, number: int) -> bool:

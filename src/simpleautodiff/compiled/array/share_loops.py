@@ -12,7 +12,7 @@ from dataclasses import replace
 from simpleautodiff.compiled.array.build_loops import Strips, StripTask, Task
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.array.schedule import LoopSchedule
-from simpleautodiff.compiled.array.view_accesses import Shape, steps
+from simpleautodiff.compiled.array.view_accesses import Shape, find_strides
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 WORTHWHILE = 1 << 18  # operations from which several threads take less time than one
@@ -98,7 +98,7 @@ class _Reduction:
         kept = [a for a, step in enumerate(to.strides) if step]
         shape = tuple([loop.shape[a] for a in kept])
         root = plan.add_buffer((parts, *shape), plan.lines[to.slot].dtype)
-        of_kept = dict(zip(kept, steps(shape), strict=True))
+        of_kept = dict(zip(kept, find_strides(shape), strict=True))
         strides = tuple([of_kept.get(a, 0) for a in range(len(loop.shape))])
         self.of_part = Fold(fold.operation, fold.place, Access(root, to.dtype, 0, strides))
         self.advance = {root: math.prod(shape) * _BYTES[to.dtype]}
@@ -109,7 +109,7 @@ def _combine(root: int, shape: Shape, fold: Fold, strides: list[int]) -> Loop:
     """Return the loop that reduces the parts, along the first axis of their buffer."""
     program = ScalarProgram()
     place = program.input(fold.to.dtype)
-    load = Access(root, fold.to.dtype, 0, steps(shape))
+    load = Access(root, fold.to.dtype, 0, find_strides(shape))
     to = replace(fold.to, strides=(0, *strides))
     folds = [Fold(fold.operation, place, to, fold.begun)]
     return Loop(shape, program, [load], folds=folds, says=f"{fold.operation} of the parts")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.array.unroll_axis import unroll_last_axis
-from simpleautodiff.compiled.array.view_accesses import steps
+from simpleautodiff.compiled.array.view_accesses import find_strides
 from simpleautodiff.compiled.scalar.operations import OPERATIONS
 
 MOST_COPIES = 16  # elements of an unrolled axis, at most
@@ -76,7 +76,7 @@ def _cost(loop: Loop, choice: AxisChoice, lanes: int) -> float:
     count = loop.shape[choice.vectors]
     width = min(lanes, 1 << (count - 1).bit_length())
     copies = 1 if choice.unrolled is None else loop.shape[choice.unrolled]
-    once, each = float(ROW), float(copies * _weight(loop))
+    once, each = float(ROW), float(copies * _weigh(loop))
     for access in loop.loads:
         taken = 1 if choice.unrolled is None or not access.strides[choice.unrolled] else copies
         if access.is_same_along(choice.vectors):
@@ -136,7 +136,7 @@ def pack(loop: Loop) -> list[tuple[Access, Access]]:
         if loop.shape and is_worth_packing(loop, access, len(loop.shape) - 1):
             source = replace(access)
             kept = [n if step else 1 for n, step in zip(loop.shape, access.strides, strict=True)]
-            along = zip(steps(tuple(kept)), access.strides, strict=True)
+            along = zip(find_strides(tuple(kept)), access.strides, strict=True)
             access.slot, access.offset = f"copy {k}", 0
             access.strides = tuple([new if step else 0 for new, step in along])
             packed.append((source, access))
@@ -152,7 +152,7 @@ def _price_move(access: Access, choice: AxisChoice, width: int, apart: float) ->
     return own + (_price_move(access.under, choice, width, apart) if access.under else 0.0)
 
 
-def _weight(loop: Loop) -> int:
+def _weigh(loop: Loop) -> int:
     """Return roughly how many instructions the body has."""
     return sum([
         _weight_of_step(operation, loop.body.dtypes[args[-1]])

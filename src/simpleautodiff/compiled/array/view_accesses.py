@@ -41,28 +41,30 @@ class View(NamedTuple):
     @property
     def is_whole(self) -> bool:
         """Whether the view has all elements, contiguously."""
-        return self.offset == 0 and same_steps(self.shape, self.strides, steps(self.shape))
+        return self.offset == 0 and have_same_strides(
+            self.shape, self.strides, find_strides(self.shape)
+        )
 
 
-def steps(shape: Shape) -> Shape:
+def find_strides(shape: Shape) -> Shape:
     """Return the strides of a contiguous array.
 
     Examples
     --------
-    >>> steps((2, 3, 4))
+    >>> find_strides((2, 3, 4))
     (12, 4, 1)
     """
     return tuple([math.prod(shape[k + 1 :]) for k in range(len(shape))])
 
 
-def same_steps(shape: Shape, one: Shape, other: Shape) -> bool:
+def have_same_strides(shape: Shape, one: Shape, other: Shape) -> bool:
     """Tell whether strides reach the same elements; along an axis of length 1 all do."""
     return all(n == 1 or a == b for n, a, b in zip(shape, one, other, strict=True))
 
 
 def whole(root: int, shape: Shape) -> View:
     """Return the view of all elements."""
-    return View(root, shape, 0, steps(shape) if shape else ())
+    return View(root, shape, 0, find_strides(shape) if shape else ())
 
 
 def apply_view(name: str, args: Sequence[Any], view: View, size: int) -> View | None:
@@ -162,7 +164,7 @@ def collapse_axes(
     return groups, [tuple(own) for own in kept]
 
 
-def layout(view: View) -> tuple[bool, int] | None:
+def find_matrix_layout(view: View) -> tuple[bool, int] | None:
     """Return whether a matrix is stored by columns, and its leading stride.
 
     For a vector: its stride. None if BLAS does not know the layout.

@@ -16,7 +16,7 @@ import numpy as np
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.array.shapes import keep_dims
 
-LARGE = 1 << 16  # elements of an array from which on it is not computed
+LARGE_ENOUGH = 1 << 16  # elements of an array from which on it is not computed
 
 
 def stand_in(shape: tuple[int, ...], dtype: Any) -> Any:
@@ -46,14 +46,14 @@ def estimate_elementwise(compute: Callable[..., Any], args: tuple[Any, ...]) -> 
     if not arrays:
         return None
     shape = np.broadcast_shapes(*[array.shape for array in arrays])
-    if math.prod(shape) < LARGE:
+    if math.prod(shape) < LARGE_ENOUGH:
         return None
     made = compute(*[_one_of(arg) if type(arg) is np.ndarray else arg for arg in args])
     return stand_in(shape, made.dtype)
 
 
 def _is_large(x: Any) -> bool:
-    return type(x) is np.ndarray and x.size >= LARGE
+    return type(x) is np.ndarray and x.size >= LARGE_ENOUGH
 
 
 def _one_of(array: Any) -> Any:

@@ -18,7 +18,7 @@ from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.array.split_complex import split_complex
-from simpleautodiff.compiled.array.view_accesses import Shape, same_steps, steps
+from simpleautodiff.compiled.array.view_accesses import Shape, find_strides, have_same_strides
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.move_loops import make_move
@@ -147,7 +147,7 @@ def make_move_body(adds: bool, shape: Shape, to: Shape, by: Shape, dtype: Any) -
         * (1 + sum([(n - 1) * abs(step) for n, step in zip(shape, way, strict=True)]))
         for way in (to, by)
     ]
-    packed = [same_steps(shape, way, steps(shape)) for way in (to, by)]
+    packed = [have_same_strides(shape, way, find_strides(shape)) for way in (to, by)]
     operands = [Operand(sizes[0], True), Operand(sizes[1], False)]
     return MoveBody(make_move(adds, shape, to, by, dtype), operands, all(packed) and not adds)
 

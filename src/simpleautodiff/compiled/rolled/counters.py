@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.compiled.array.view_accesses import Shape, same_steps, steps
+from simpleautodiff.compiled.array.view_accesses import Shape, find_strides, have_same_strides
 from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref
 
 Counts = dict[int, int]  # how many steps some loops take at most
@@ -53,7 +53,7 @@ class Selected(NamedTuple):
     @property
     def is_contiguous(self) -> bool:
         """Whether the elements are side by side."""
-        return same_steps(self.shape, self.strides, steps(self.shape))
+        return have_same_strides(self.shape, self.strides, find_strides(self.shape))
 
 
 def count_rows(column: Any, loop: int) -> Counter | None:
@@ -121,7 +121,7 @@ def select(index: Any, shape: Shape, known: dict[int, Counter], counts: Counts) 
         parts = [part if isinstance(part, slice) else _as_slice(part, n) for part, n in pairs]
     at, axes = Counter(0, {}), list[tuple[int, int]]()
     parts += [slice(None)] * (len(shape) - len(parts))
-    for part, length, stride in zip(parts, shape, steps(shape), strict=True):
+    for part, length, stride in zip(parts, shape, find_strides(shape), strict=True):
         if isinstance(part, slice):
             chosen = _slice(part, length)
             if chosen is None:

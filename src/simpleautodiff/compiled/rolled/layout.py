@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.array.buffers import LINE, find_gap
-from simpleautodiff.compiled.array.view_accesses import View, steps
+from simpleautodiff.compiled.array.view_accesses import View, find_strides
 from simpleautodiff.compiled.recording.symbols import FLOAT64_DTYPE
 from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.compiled.rolled.bodies import (
@@ -292,4 +292,4 @@ class RolledLayout:
 
 def constant_view(array: Any) -> View:
     """Return the view of the elements of a constant."""
-    return View(-1, array.shape, 0, steps(array.shape))
+    return View(-1, array.shape, 0, find_strides(array.shape))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from simpleautodiff.compiled.array.loops import Access, Loop
-from simpleautodiff.compiled.array.view_accesses import Shape, steps
+from simpleautodiff.compiled.array.view_accesses import Shape, find_strides
 from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 
 def move_loop(shape: Shape, by: Shape, dtype: Any) -> Loop:
     """Return the loop that copies elements from buffer 1, contiguously, to buffer 0."""
-    return make_move(False, shape, steps(shape), by, dtype)
+    return make_move(False, shape, find_strides(shape), by, dtype)
 
 
 def make_move(adds: bool, shape: Shape, to: Shape, by: Shape, dtype: Any) -> Loop:

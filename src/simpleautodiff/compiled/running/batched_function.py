@@ -11,7 +11,7 @@ from simpleautodiff.compiled.backends.interface import BatchCall, CallForm, Comp
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.native.background import attempt, later, one_at_a_time
 from simpleautodiff.compiled.native.compile import Code
-from simpleautodiff.compiled.recording.stand_ins import LARGE, stand_in
+from simpleautodiff.compiled.recording.stand_ins import LARGE_ENOUGH, stand_in
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.symbols import Symbol
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, ROWS, SAME, BatchedKernel, Kernel
@@ -69,7 +69,7 @@ class BatchedFunction(BatchedKernel):
         """Return stand-ins for the results; None if they are small."""
         size = max(map(self._length, leaves, self.modes))
         forms = [*zip(self.kernel.outputs, self._whole(size), strict=True)]
-        if size * sum([form.size for form, _ in forms]) < LARGE:
+        if size * sum([form.size for form, _ in forms]) < LARGE_ENOUGH:
             return None
         return tuple([stand_in(shape, SCALAR_TYPES[form.dtype]) for form, shape in forms])
 

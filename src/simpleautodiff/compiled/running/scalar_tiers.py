@@ -1,7 +1,8 @@
-"""Scalar programs: interpreted at once, compiled as they are called again, optimised when hot.
+"""Scalar programs: interpreted at once, and optimised when they are hot.
 
 Those of few steps are optimised as soon as that is worth anything: Python runs them until then, as
-compiling the interpreter would take longer than all the rest.
+compiling the interpreter would take longer than all the rest. Those of very many are compiled
+quickly instead.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class TieredScalarProgram(EnteredProgram):
         self.code: Code | None = None
         self.calls = 0
         self._compiled: CompiledScalar | None = None
-        self._asked: set[str] = set()
+        self._asked = False
         self._tape: Any = None
         self._waits = False  # for the interpreter, which is compiled once per process
         self._is_small = tier is None and len(kernel.program) <= FEW_STEPS
@@ -82,13 +83,14 @@ class TieredScalarProgram(EnteredProgram):
         return self._tape
 
     def _promote(self) -> None:
-        """Request better code, once for each tier."""
+        """Request better code, once."""
         size = len(self.kernel.program)
-        is_hot = self.calls >= CALLS_TO_OPTIMISE and size <= OPTIMISED_STEPS
-        wanted = "optimised" if self._is_small or is_hot else "cheap"
-        if size <= COMPILED_STEPS and wanted not in self._asked:
-            self._asked.add(wanted)
-            later(lambda: self._compile(wanted), self.fail)
+        is_long = size > OPTIMISED_STEPS
+        if not (self._is_small or is_long) and self.calls < CALLS_TO_OPTIMISE:
+            return  # until then, compiling quickly would take longer than it gains
+        if size <= COMPILED_STEPS and not self._asked:
+            self._asked = True
+            later(lambda: self._compile("cheap" if is_long else "optimised"), self.fail)
 
     def fail(self, why: str) -> None:
         """Note that it could not be compiled; the interpreter goes on."""

@@ -50,6 +50,8 @@ class ConditionArray(np.ndarray[Any, Any]):
         out = tuple(np.asarray(x) for x in options.pop("out", ()))
         if out:
             options["out"] = out
+        if isinstance(where := options.get("where"), ConditionArray):
+            options["where"] = np.asarray(where) if _is_within_row() else where.decide()
         plain = [np.asarray(x) if isinstance(x, ConditionArray) else x for x in inputs]
         answer = getattr(ufunc, method)(*plain, **options)
         logical = method == "__call__" and not options and ufunc in _LOGICAL_SIGNS

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from simpleautodiff.display.figures.layout.crossings import arrange
 from simpleautodiff.display.figures.layout.layering import assign_layers
 from simpleautodiff.display.figures.picture import Picture, Vertex
-from simpleautodiff.display.notation.rich_text import count_columns
+from simpleautodiff.display.notation.line_breaks import count_columns
 
 LEFT, RIGHT, UP, DOWN = 1, 2, 4, 8
 _STROKES = " ╴╶─╵┘└┴╷┐┌┬│┤├┼"  # by the directions in which a stroke leaves its cell

@@ -27,7 +27,7 @@ from simpleautodiff.display.figures.svg import svg
 from simpleautodiff.display.figures.tikz import join_frames, tikz
 from simpleautodiff.display.folding import fold as folding
 from simpleautodiff.display.folding.fold import Folded, check_program
-from simpleautodiff.display.notation.rich_text import count_columns
+from simpleautodiff.display.notation.line_breaks import count_columns
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program
 from simpleautodiff.program.written_numbers import use_digits

@@ -7,7 +7,8 @@ from html import escape
 
 from simpleautodiff.display.figures.figure import Figure, figure
 from simpleautodiff.display.figures.render import read_size
-from simpleautodiff.display.notation.rich_text import count_columns, latex_code
+from simpleautodiff.display.notation.line_breaks import count_columns
+from simpleautodiff.display.notation.rich_text import latex_code
 from simpleautodiff.program.program import Program
 
 WRAPPING = """\

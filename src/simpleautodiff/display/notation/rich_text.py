@@ -25,9 +25,7 @@ _CLASSES = {
     722: "ABCDGHKNOQRUVXYw",
     889: "mMW%@&…→",
 }
-_WIDTHS = {
-    letter: text_width for text_width, count_columns in _CLASSES.items() for letter in count_columns
-}
+_WIDTHS = {letter: width for width, letters in _CLASSES.items() for letter in letters}
 _UNKNOWN, _CODE = 620, 602
 _SLACK = 1.06  # for a reader's serif face that is wider
 SCRIPT_SIZE = 0.72  # the relative font size of subscripts and superscripts
@@ -145,17 +143,12 @@ def text_width(text: str, size: float, code: bool = False) -> float:
     True
     """
     if code:
-        return count_columns(text) * _CODE / 1000 * size
+        return len(_drop_accents(text)) * _CODE / 1000 * size
     total = 0.0
     for run in split_runs(text):
         scale = SCRIPT_SIZE if run.level else 1.0
         total += scale * sum(_WIDTHS.get(letter, _UNKNOWN) for letter in _drop_accents(run.text))
     return total / 1000 * size * _SLACK
-
-
-def count_columns(text: str) -> int:
-    """Return how many columns a text takes in a terminal."""
-    return len(_drop_accents(text))
 
 
 def _drop_accents(text: str) -> str:

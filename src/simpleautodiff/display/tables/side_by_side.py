@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from simpleautodiff.display.notation.formulas import adjoint_term, partial_name, tangent_term
-from simpleautodiff.display.notation.rich_text import count_columns
+from simpleautodiff.display.notation.line_breaks import count_columns
 from simpleautodiff.display.tables import formats
 from simpleautodiff.display.tables.tables import (
     Table,

@@ -34,7 +34,7 @@ from simpleautodiff.learn.grading.shrinking import shrink
 from simpleautodiff.learn.graphs import Graph
 
 LAST = {"unknown", "differences", "shared_parents"}  # which explain what nothing else does
-AGAIN = "The same graph, built and swept again, has other derivatives."
+SWEPT_AGAIN = "The same graph, built and swept again, has other derivatives."
 COUNTS_PATHS = {"no_visited", "no_visited_at_inputs", "recursion"}  # a cost, and a depth
 
 
@@ -176,7 +176,7 @@ def _find(runner: Runner, runs: list[CaseRun], memory: dict[str, Any]) -> list[F
     findings += _find_errors(runs, diagnosis)
     if remembering is not None:  # then what an error has left cannot be told, either
         findings = [f for f in findings if f.mistake.name not in ("unknown", "phantom_child")]
-        findings.append(Finding(MISTAKES["stale_sum"], remembering, True, AGAIN))
+        findings.append(Finding(MISTAKES["stale_sum"], remembering, True, SWEPT_AGAIN))
     living, shared = memory.get("living", 0), memory.get("shared", "")
     if living > 100:
         findings.append(Finding(MISTAKES["leak"], None, True, f"{living} of 200 results are kept"))
@@ -287,7 +287,7 @@ def _assign_cases(runs: list[CaseRun], findings: list[Finding]) -> list[Finding]
     """Give each finding the failing cases that it explains."""
     names = [finding.mistake.name for finding in findings]
     faults = [fault for fault in FAULTS if VARIANTS.get(fault, fault) in names]
-    last = [f for f in findings if f.mistake.name in LAST or f.detail == AGAIN]
+    last = [f for f in findings if f.mistake.name in LAST or f.detail == SWEPT_AGAIN]
     rest = [f.mistake.name for f in last if f.mistake.kind != LIMIT]
     cases: dict[str, set[str]] = {name: set() for name in names}
     for run in runs:

@@ -18,7 +18,13 @@ from simpleautodiff.core.primitive import Kink
 from simpleautodiff.errors import MatrixError, cite_line
 from simpleautodiff.rules.array.dtypes import real_dtype
 from simpleautodiff.rules.array.indexing import concatenate, getitem
-from simpleautodiff.rules.array.linear_systems import EQUAL_EIGENVALUES, flip, has_equal, inv, solve
+from simpleautodiff.rules.array.linear_systems import (
+    EQUAL_EIGENVALUES,
+    conjugate_transpose,
+    has_equal,
+    inv,
+    solve,
+)
 from simpleautodiff.rules.array.products import matmul, swap
 from simpleautodiff.rules.array.repeated_values import (
     divide_by_gaps,
@@ -64,7 +70,7 @@ def _make_diagonal(values: Any) -> Any:
 
 def _project_out(basis: Any, x: Any) -> Any:
     """Return the part of the columns of x that is orthogonal to those of the basis."""
-    return x - matmul(basis, matmul(flip(basis), x))
+    return x - matmul(basis, matmul(conjugate_transpose(basis), x))
 
 
 # Singular values. ---------------------------------------------------------------------------------
@@ -88,12 +94,12 @@ def split_svd(packed: Any, a: Any) -> tuple[Any, Any, Any]:
 
 def _turn_by(x: Any, s: Any) -> Any:
     """Return the rate at which singular vectors turn: (x + xᴴ) / ((sᵢ + sⱼ)(sⱼ - sᵢ))."""
-    return divide_by_sums(divide_by_gaps(x + flip(x), s), s)
+    return divide_by_sums(divide_by_gaps(x + conjugate_transpose(x), s), s)
 
 
 def _turn_back(bar: Any, s: Any) -> Any:
     turned = divide_by_sums(divide_by_gaps(bar, s), s)
-    return turned + flip(turned)
+    return turned + conjugate_transpose(turned)
 
 
 def _diagonal_part(x: Any) -> Any:
@@ -103,15 +109,17 @@ def _diagonal_part(x: Any) -> Any:
 def _svd_push(dot: Any, packed: Any, a: Any) -> Any:
     u, s, v = split_svd(packed, a)
     s, (m, n), k = real(s), shape_of(a)[-2:], shape_of(packed)[-1]
-    inner = matmul(matmul(flip(u), dot), v)
+    inner = matmul(matmul(conjugate_transpose(u), dot), v)
     turn_u, turn_v = _turn_by(inner * s, s), _turn_by(inner * swap(s), s)
     if is_complex(to_plain(packed)):
-        turn_u = turn_u + divide_by_values(_diagonal_part(inner - flip(inner)) / 2, s)
+        turn_u = turn_u + divide_by_values(
+            _diagonal_part(inner - conjugate_transpose(inner)) / 2, s
+        )
     du, dv = matmul(u, turn_u), matmul(v, turn_v)
     if m > k:
         du = du + divide_by_values(_project_out(u, matmul(dot, v)), s)
     if n > k:
-        dv = dv + divide_by_values(_project_out(v, matmul(flip(dot), u)), s)
+        dv = dv + divide_by_values(_project_out(v, matmul(conjugate_transpose(dot), u)), s)
     return concatenate([du, real(_take_diagonal(inner)), dv], -2)
 
 
@@ -124,14 +132,14 @@ def _svd_pull(bar: Any, packed: Any, a: Any) -> Any:
     inner = inner + _make_diagonal(real(bar_s))
     if is_complex(to_plain(packed)):
         rotation = divide_by_values(_diagonal_part(left), s)
-        inner = inner + (rotation - flip(rotation)) / 2
+        inner = inner + (rotation - conjugate_transpose(rotation)) / 2
     pulled = matmul(matmul(conj(u), inner), swap(v))
     if m > k:
         rest = _project_out(conj(u), divide_by_values(bar_u, s))
         pulled = pulled + matmul(rest, swap(v))
     if n > k:
         rest = _project_out(conj(v), divide_by_values(bar_v, s))
-        pulled = pulled + matmul(conj(u), flip(rest))
+        pulled = pulled + matmul(conj(u), conjugate_transpose(rest))
     return pulled
 
 
@@ -179,12 +187,12 @@ def _take_below(x: Any) -> Any:
 def _make_skew(x: Any) -> Any:
     """Return the skew matrix whose lower half is that of x; its diagonal is imaginary."""
     low = _take_below(x)
-    skew = low - flip(low)
+    skew = low - conjugate_transpose(low)
     return skew + _make_diagonal(1j * imag(_take_diagonal(x))) if is_complex(to_plain(x)) else skew
 
 
 def _pull_skew(g: Any) -> Any:
-    pulled = _take_below(g - flip(g))
+    pulled = _take_below(g - conjugate_transpose(g))
     return (
         pulled + _make_diagonal(1j * imag(_take_diagonal(g))) if is_complex(to_plain(g)) else pulled
     )
@@ -226,12 +234,12 @@ def _make_regular(r: Any, a: Any) -> Any:
 def _qr_push(dot: Any, packed: Any, a: Any) -> Any:
     q, r = split_qr(packed, a)
     x = _solve_right(dot, _make_regular(r, a))
-    y = matmul(flip(q), x)
+    y = matmul(conjugate_transpose(q), x)
     skew = _make_skew(y)
     turned = matmul(q, skew)
     if shape_of(a)[-2] > shape_of(a)[-1]:
         turned = turned + x - matmul(q, y)
-    return concatenate([turned, swap(matmul(flip(q), dot) - matmul(skew, r))], -2)
+    return concatenate([turned, swap(matmul(conjugate_transpose(q), dot) - matmul(skew, r))], -2)
 
 
 def _qr_pull(bar: Any, packed: Any, a: Any) -> Any:
@@ -308,16 +316,16 @@ eig: Wrapping = row(
 
 
 def _pinv_push(dot: Any, p: Any, a: Any) -> Any:
-    back = flip(dot)
-    tall = matmul(p, matmul(flip(p), _off_rows(back, a, p)))
-    wide = matmul(matmul(_off_columns(back, p, a), flip(p)), p)
+    back = conjugate_transpose(dot)
+    tall = matmul(p, matmul(conjugate_transpose(p), _off_rows(back, a, p)))
+    wide = matmul(matmul(_off_columns(back, p, a), conjugate_transpose(p)), p)
     return tall + wide - matmul(matmul(p, dot), p)
 
 
 def _pinv_pull(bar: Any, p: Any, a: Any) -> Any:
     bar = swap(bar)
-    first = matmul(_off_columns(bar, a, p), matmul(p, flip(p)))
-    second = matmul(matmul(flip(p), p), _off_rows(bar, p, a))
+    first = matmul(_off_columns(bar, a, p), matmul(p, conjugate_transpose(p)))
+    second = matmul(matmul(conjugate_transpose(p), p), _off_rows(bar, p, a))
     return conj(first + second) - swap(matmul(p, matmul(bar, p)))
 
 

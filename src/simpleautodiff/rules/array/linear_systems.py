@@ -147,7 +147,7 @@ is_singular: Wrapping = row(
 )
 
 
-def flip(x: Any) -> Any:
+def conjugate_transpose(x: Any) -> Any:
     """Return the conjugate transpose."""
     return conj(swap(x)) if is_complex(to_plain(x)) else swap(x)
 
@@ -157,9 +157,9 @@ def symmetrize(a: Any, half: str) -> Any:
     if half.upper() not in ("L", "U"):
         raise ArgumentError(f"UPLO is 'L' or 'U', not {half!r}")
     n = shape_of(a)[-1]
-    below = where(np.tri(n, n, -1, bool), a if half.upper() == "L" else flip(a), 0.0)
+    below = where(np.tri(n, n, -1, bool), a if half.upper() == "L" else conjugate_transpose(a), 0.0)
     diagonal = where(np.eye(n, dtype=bool), a, 0.0)
-    return below + flip(below) + (real(diagonal) + 0 * diagonal)
+    return below + conjugate_transpose(below) + (real(diagonal) + 0 * diagonal)
 
 
 def _lower(x: Any) -> Any:
@@ -169,14 +169,14 @@ def _lower(x: Any) -> Any:
 
 
 def _cholesky_push(dot: Any, v: Any) -> Any:
-    turned = solve(v, flip(solve(v, (dot + flip(dot)) / 2)))
-    return matmul(v, _lower(flip(turned)))
+    turned = solve(v, conjugate_transpose(solve(v, (dot + conjugate_transpose(dot)) / 2)))
+    return matmul(v, _lower(conjugate_transpose(turned)))
 
 
 def _cholesky_pull(bar: Any, v: Any) -> Any:
     middle = solve(swap(v), _lower(matmul(swap(v), bar)))
-    pulled = swap(solve(flip(v), swap(middle)))
-    return (pulled + flip(pulled)) / 2
+    pulled = swap(solve(conjugate_transpose(v), swap(middle)))
+    return (pulled + conjugate_transpose(pulled)) / 2
 
 
 cholesky: Wrapping = row(
@@ -212,7 +212,7 @@ EQUAL_EIGENVALUES = Kink(
 
 def _rotate(v: Any, dot: Any) -> Any:
     """Return Vᵀ dA V: the change of a symmetric matrix in the basis of the eigenvectors."""
-    return matmul(matmul(flip(v), (dot + flip(dot)) / 2), v)
+    return matmul(matmul(conjugate_transpose(v), (dot + conjugate_transpose(dot)) / 2), v)
 
 
 def _as_one_row(w: Any) -> Any:
@@ -270,7 +270,7 @@ def make_symmetric_rows(
     def pull_vectors(bar: Any, v: Any, a: Any) -> Any:
         middle = divide_by_gaps(matmul(swap(v), bar), _as_one_row(eigenvalues(a)))
         pulled = matmul(matmul(conj(v), middle), swap(v))
-        return (pulled + flip(pulled)) / 2
+        return (pulled + conjugate_transpose(pulled)) / 2
 
     def push_vectors(dot: Any, v: Any, a: Any) -> Any:
         return matmul(v, divide_by_gaps(_rotate(v, dot), _as_one_row(eigenvalues(a))))

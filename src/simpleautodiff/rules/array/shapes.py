@@ -166,6 +166,9 @@ class Bundle:
         return cls(tuple(entry if i == index else ZERO for i in range(size)))
 
 
+_WITH_DTYPE = (np.ndarray, np.integer)
+
+
 def fit(derivative: Any, like: Any) -> Any:
     """Give a derivative the shape of `like`, by broadcasting or by summing over broadcast axes.
 
@@ -181,7 +184,7 @@ def fit(derivative: Any, like: Any) -> Any:
         grows = same_rank and all(h in (1, w) for h, w in zip(have, want, strict=True))
         grows = grows or len(have) < len(want)
         derivative = broadcast_to(derivative, want) if grows else sum_to(derivative, want)
-    if isinstance(derivative, np.ndarray | np.integer):
+    if issubclass(type(derivative), _WITH_DTYPE):
         return _fit_dtype(derivative, like)
     return derivative
 

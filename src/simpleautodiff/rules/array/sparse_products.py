@@ -21,6 +21,21 @@ from simpleautodiff.values.functions import optional
 # Sparse matrices. ---------------------------------------------------------------------------------
 
 
+class Factors(NamedTuple):
+    """The factors that SciPy's `splu` has found of a matrix that stays the same."""
+
+    superlu: Any
+    trans: str = "N"
+
+    @property
+    def transposed(self) -> Factors:
+        """The factors of the transpose."""
+        return Factors(self.superlu, "N" if self.trans == "T" else "T")
+
+    def __reduce__(self) -> Any:
+        return type(None), ()  # they cannot be saved; a system is solved without them, too
+
+
 class Pattern(NamedTuple):
     """The indices of the stored elements of a sparse matrix, in SciPy's format "csr" or "csc"."""
 
@@ -28,12 +43,14 @@ class Pattern(NamedTuple):
     indices: Any
     indptr: Any
     shape: tuple[int, int]
+    factors: Factors | None = None
 
     @property
     def transposed(self) -> Pattern:
         """The pattern of the transpose, which stores the same elements in the same order."""
         other = "csc" if self.format == "csr" else "csr"
-        return Pattern(other, self.indices, self.indptr, self.shape[::-1])
+        factors = self.factors and self.factors.transposed
+        return Pattern(other, self.indices, self.indptr, self.shape[::-1], factors)
 
     @property
     def places(self) -> tuple[Any, Any]:
@@ -111,6 +128,8 @@ sparse_matmul: Wrapping = _sparse_row(
 
 
 def _sparse_solve(data: Any, x: Any, pattern: Pattern) -> Any:
+    if pattern.factors is not None:
+        return pattern.factors.superlu.solve(x, pattern.factors.trans)
     solve = optional("scipy.sparse.linalg", "a sparse system").spsolve
     matrix = pattern.matrix(data).astype(np.promote_types(data.dtype, np.float64)).tocsc()
     result = solve(matrix, x)

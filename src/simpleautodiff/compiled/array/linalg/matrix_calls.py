@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.view_accesses import Shape, View, steps
+from simpleautodiff.compiled.array.view_accesses import Shape, View, find_strides
 from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.rules.row import TABLE
 
@@ -74,7 +74,7 @@ class LapackRoutine:
 
     def place_of_copy(self, number: int) -> View:
         """Return the argument that holds the matrices to be overwritten."""
-        far = [self.each * step for step in steps(self.stack)]
+        far = [self.each * step for step in find_strides(self.stack)]
         shape = (*self.stack, self.rows, self.columns)
         return View(number, shape, 0, (*far, self.columns, 1))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from simpleautodiff.compiled.array.loops import Access, Loop
 from simpleautodiff.compiled.array.schedule import LoopSchedule
-from simpleautodiff.compiled.array.view_accesses import View, steps
+from simpleautodiff.compiled.array.view_accesses import View, find_strides
 from simpleautodiff.compiled.backends.c.c_factorizations import use
 from simpleautodiff.compiled.backends.c.c_file import CFile
 from simpleautodiff.compiled.backends.c.c_special import SPECIAL
@@ -129,7 +129,7 @@ def pack_loop(plan: LoopSchedule, view: View, to: Any, kind: str) -> Loop:
     flat = ScalarProgram()
     place = flat.to(kind, flat.input(own))
     loads = [Access(view.root, own, view.offset, view.strides)]
-    return Loop(view.shape, flat, loads, [(place, Access(to, kind, 0, steps(view.shape)))])
+    return Loop(view.shape, flat, loads, [(place, Access(to, kind, 0, find_strides(view.shape)))])
 
 
 # Along one axis. ----------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def _elementwise(call: _Call) -> list[str]:
         flat.steps.append((name, *args))
         flat.dtypes.append(kind)
     call.result()
-    stores = [(place, Access(call.number, kind, 0, steps(line.shape)))]
+    stores = [(place, Access(call.number, kind, 0, find_strides(line.shape)))]
     return call.writer.write_task(Loop(line.shape, flat, loads, stores))
 
 

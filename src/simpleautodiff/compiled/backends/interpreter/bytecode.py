@@ -98,15 +98,15 @@ def _opcode(name: str, letter: str) -> int:
     return OPCODE_NUMBER.get(OPERATION_OPCODES.get((name, letter), ""), -1)
 
 
-def shape(opcode: str) -> str:
+def describe_words(opcode: str) -> str:
     """Return the kinds of words after an opcode: `w` and `r` are cells, `i` is a plain number."""
     return _SHAPES[opcode.partition(".")[0]]
 
 
-_READS = np.array([[letter == "r" for letter in shape(name).ljust(4)] for name in OPCODES])
-_WRITES = np.array([shape(name).startswith("w") for name in OPCODES])
-_LENGTH = np.array([1 + len(shape(name)) for name in OPCODES])
-_WAITS = np.array([shape(name) == "wii" for name in OPCODES])
+_READS = np.array([[letter == "r" for letter in describe_words(name).ljust(4)] for name in OPCODES])
+_WRITES = np.array([describe_words(name).startswith("w") for name in OPCODES])
+_LENGTH = np.array([1 + len(describe_words(name)) for name in OPCODES])
+_WAITS = np.array([describe_words(name) == "wii" for name in OPCODES])
 _ROUND = len(OPCODES)
 _TABLE = np.array([[_opcode(name, letter) for letter in _LETTERS] for name in _NAMES])
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from simpleautodiff.compiled.backends.interpreter.bytecode import (
     OPCODES,
     OPERATION_OPCODES,
-    shape,
+    describe_words,
 )
 from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.instructions import fill
@@ -114,7 +114,7 @@ class _OpcodeBlock(Builder):
         if verb == "halt":
             self.line("ret i32 0")
             return
-        self._read_words(shape(opcode))
+        self._read_words(describe_words(opcode))
         if verb == "const":
             self._keep(self.new(f"load i64, ptr {self.pointers[1]}, align 4"), "i64")
         elif verb == "load":
@@ -123,7 +123,7 @@ class _OpcodeBlock(Builder):
             self._store(dtype)
         elif verb != "guard":
             self._compute(opcode)
-        self.ahead = self.address("%code", 1 + len(shape(opcode)), "i32")
+        self.ahead = self.address("%code", 1 + len(describe_words(opcode)), "i32")
         self.opcode = self.load("i32", self.ahead)
         if verb == "guard":
             self._guard()

@@ -10,7 +10,7 @@ import math
 from dataclasses import replace
 
 from simpleautodiff.compiled.array.build_loops import MatrixProduct
-from simpleautodiff.compiled.array.view_accesses import View, apart, layout, matrix_of
+from simpleautodiff.compiled.array.view_accesses import View, apart, find_matrix_layout, matrix_of
 from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES, ELEMENT
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
@@ -150,6 +150,6 @@ def _by_matrix(builder: BlasBuilder, product: MatrixProduct) -> None:
 
 
 def _layout_of(view: View) -> tuple[bool, int]:
-    known = layout(view)
+    known = find_matrix_layout(view)
     assert known is not None  # otherwise it would have been copied
     return known

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 
 from simpleautodiff.compiled.array.build_loops import LapackCall
-from simpleautodiff.compiled.array.view_accesses import View, apart, layout, matrix_of
+from simpleautodiff.compiled.array.view_accesses import View, apart, find_matrix_layout, matrix_of
 from simpleautodiff.compiled.backends.llvm.blas import BlasBuilder
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
@@ -150,7 +150,7 @@ def _solve_triangular(builder: LapackBuilder) -> None:
 
 
 def _far(a: View) -> int:
-    known = layout(matrix_of(a))
+    known = find_matrix_layout(matrix_of(a))
     assert known is not None  # else it would have been copied
     return known[1]
 

@@ -13,7 +13,7 @@ from simpleautodiff.compiled.backends.llvm.scalar_function import (
     PartBuilder,
     work_array,
 )
-from simpleautodiff.compiled.backends.llvm.transpose_lanes import blocks
+from simpleautodiff.compiled.backends.llvm.transpose_lanes import cover_columns
 from simpleautodiff.compiled.backends.llvm.vmap_loop import BatchLoop
 from simpleautodiff.compiled.scalar.kernel import SAME, Kernel
 from simpleautodiff.compiled.scalar.split import SplitProgram, split_program
@@ -56,7 +56,9 @@ def write_spilled(module: Module, kernel: Kernel, frame: BatchLoop, name: str, c
         frame.before.line(f"%area{j} = getelementptr i8, ptr %work, i64 {area}")
         frame.before.put("%areas", j, "ptr", f"%area{j}")
     for j, leaf in enumerate(kernel.inputs):
-        for group in _group([(start, size, 0) for start, size in blocks(leaf.size, frame.width)]):
+        for group in _group(
+            [(start, size, 0) for start, size in cover_columns(leaf.size, frame.width)]
+        ):
             _move_columns(frame, j, group, into=True)
     ready = _list_ready(kernel, parts, frame.width)
     for k in range(len(parts.parts)):
@@ -75,7 +77,7 @@ def _list_ready(
     found = []
     for leaf in kernel.outputs:
         known = [of.get(next(outputs), last) for _ in range(leaf.size)]
-        covered = blocks(leaf.size, width)
+        covered = cover_columns(leaf.size, width)
         found.append([(start, size, max(known[start : start + size])) for start, size in covered])
     return found
 

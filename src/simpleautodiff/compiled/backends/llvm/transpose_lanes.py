@@ -15,14 +15,14 @@ from simpleautodiff.compiled.backends.llvm.instructions import BYTES, ELEMENT, S
 SIZES = {STORED[kind]: size for kind, size in BYTES.items()}  # bytes of an element
 
 
-def blocks(columns: int, largest: int) -> list[tuple[int, int]]:
+def cover_columns(columns: int, largest: int) -> list[tuple[int, int]]:
     """Cover the columns of a leaf with blocks: first column and size, a power of two.
 
     The last block may overlap the one before: the overlap is moved twice.
 
     Examples
     --------
-    >>> blocks(17, 8), blocks(11, 8), blocks(3, 8)
+    >>> cover_columns(17, 8), cover_columns(11, 8), cover_columns(3, 8)
     ([(0, 8), (8, 8), (16, 1)], [(0, 8), (7, 4)], [(0, 2), (2, 1)])
     """
     found = []

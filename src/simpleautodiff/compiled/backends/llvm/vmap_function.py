@@ -10,7 +10,7 @@ from simpleautodiff.compiled.backends.llvm.instructions import BYTES, ELEMENT, c
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
 from simpleautodiff.compiled.backends.llvm.scalar_function import StepNames, number_elements, steps
 from simpleautodiff.compiled.backends.llvm.spill import write_spilled
-from simpleautodiff.compiled.backends.llvm.transpose_lanes import blocks
+from simpleautodiff.compiled.backends.llvm.transpose_lanes import cover_columns
 from simpleautodiff.compiled.backends.llvm.vmap_loop import BatchLoop
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, ROWS, SAME, Kernel, Leaf
 
@@ -199,7 +199,7 @@ class _BatchBlock:
         for j in leaves:
             if not self._single([j]):
                 whole = 1 if self.frame.modes[j] == COLUMNS else self.width
-                for start, size in blocks(self.frame.leaves[j].size, whole):
+                for start, size in cover_columns(self.frame.leaves[j].size, whole):
                     first = self.first[j] + start
                     stored = self.flat.outputs[first : first + size]
                     yield max([order.get(place, 0) for place in stored]), j, start, stored
@@ -215,7 +215,7 @@ class _BatchBlock:
         if self.frame.modes[j] == COLUMNS:
             return self.lanes.load_packed(self.frame.column(j, column), kind)
         half = max(self.width // 2, 1)  # loading halves and joining them takes fewer shuffles
-        start, count = next(b for b in blocks(size, half) if column < b[0] + b[1])
+        start, count = next(b for b in cover_columns(size, half) if column < b[0] + b[1])
         columns = self.lanes.load_columns(self.frame.starts(j), kind, start, count)
         for k, name in enumerate(columns, self.first[j] + start):
             self.names.setdefault(self.flat.inputs[k], name)
