@@ -333,6 +333,7 @@ def test_two_faults_with_the_numbers_of_others_are_told_beside_them(pair, named)
         ),  # numbers of earlier graphs meet equal nodes of later ones
         ("tape_emptied_8", "last_node_8"),  # the emptied tape has no last node
         ("sub_turned_4", "mul_one_term_4"),  # 2 * x is computed as x * 2
+        ("tangents_summed_3", "forgetful"),  # a node that is visited twice adds to itself
         ("square_of_div_7", "whole_division_7"),  # the partial is computed from the floored value
     ],
     ids="-".join,

@@ -323,7 +323,6 @@ class Model:
     def forward(self, root: ModelNode) -> dict[ModelNode, float]:
         """Carry tangents on from a node."""
         dot = self.kept["forward"] if self.has("stale_unreached", "stale_sum") else {}
-        before = dict(dot)
         if self.has("all_seeded"):
             dot.update({node: 1.0 for node in self.made if not node.operation})
         dot[root] = root.value if self.has("seed_is_value") else 0.0 if self.has("no_seed") else 1.0
@@ -336,7 +335,7 @@ class Model:
             if self.has("equal_values_added"):  # added to the number of a node with the same value
                 dot[node] = dot.get(node, 0.0) + self.tangent(node, dot)
             elif node != root:
-                old = before.get(node, 0.0) if self.has("stale_sum") else 0.0
+                old = dot.get(node, 0.0) if self.has("stale_sum") else 0.0
                 dot[node] = old + self.tangent(node, dot)
         if self.has("stale_kept"):  # old numbers are read by users, not by children
             return self.keep("forward", dot)
