@@ -77,14 +77,14 @@ def test_the_key_says_all_that_an_object_depends_on(place, monkeypatch, other):
     if "host" in other:
         monkeypatch.setattr(engine, "host", lambda: other["host"])
     if "version" in other:
-        monkeypatch.setattr(engine, "_emitter", lambda: other["version"])
-    monkeypatch.setattr(engine, "_identity", engine._identity.__wrapped__)
+        monkeypatch.setattr(engine, "_identify_emitter", lambda: other["version"])
+    monkeypatch.setattr(engine, "_identify", engine._identify.__wrapped__)
     assert not built(other.get("key", "program"), level=other.get("level", 1)).from_cache
 
 
 def test_nothing_is_read_for_a_key_when_the_cache_is_off(monkeypatch):
     monkeypatch.setenv(cache.VARIABLE, "off")
-    monkeypatch.setattr(engine, "_identity", lambda: pytest.fail("the key was computed"))
+    monkeypatch.setattr(engine, "_identify", lambda: pytest.fail("the key was computed"))
     assert not built().from_cache
 
 
@@ -93,11 +93,11 @@ def test_the_emitter_is_known_by_all_files_that_write_code(tmp_path, monkeypatch
     writer, other = tmp_path / "part" / "writer.py", tmp_path / "part" / "notes.txt"
     writer.write_text("one")
     monkeypatch.setattr(engine, "__file__", str(tmp_path / "part" / "compile.py"))
-    first = engine._emitter.__wrapped__()
+    first = engine._identify_emitter.__wrapped__()
     other.write_text("not a module")
-    assert engine._emitter.__wrapped__() == first
+    assert engine._identify_emitter.__wrapped__() == first
     writer.write_text("another")
-    assert engine._emitter.__wrapped__() != first
+    assert engine._identify_emitter.__wrapped__() != first
 
 
 def test_parts_of_a_key_do_not_run_together():

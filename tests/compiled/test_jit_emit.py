@@ -1,4 +1,4 @@
-"""Compiled programs compute what NumPy computes, at every width, for every number of rows."""
+"""Compiled programs compute what NumPy computes, at every width, for every number of examples."""
 
 import ctypes
 import math

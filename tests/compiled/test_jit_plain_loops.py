@@ -625,3 +625,79 @@ def test_rows_after_a_break_have_no_slope():
         rows.append(np.count_nonzero(np.any(expected, axis=1)))
     assert len({*rows}) > 3
     assert "recorded by one step" in slope.explain()
+
+
+def _bump(y, v):
+    y[1] += v
+    return y
+
+
+def _written_elsewhere(x):
+    s, y = x[0], x * 0.5
+    first = y
+    while s < 9:
+        y = _bump(y, s * 0.1)
+        s = s + x[1] + 0.3
+    return np.sum(y) + np.sum(first * x)
+
+
+def _grown_elsewhere(x):
+    s, found = x[0], [x[2]]
+    grow = found.append
+    while s < 9:
+        grow(s)
+        s = s + x[1] + 0.3
+    return sum(found) * x[0]
+
+
+def _kept_from_some_steps(x):
+    s, y = x[0], x * 1.0
+    best = y
+    while s < 9:
+        y = y * 0.9 + s * 0.1
+        if s > 5:
+            best = y
+        s = s + x[1] + 0.3
+    return np.sum(best * y)
+
+
+def _row_of_what_is_written(x):
+    s, m = x[0], np.zeros((2, 2))
+    row = m[0]
+    while s < 9:
+        row += s * 0.1
+        m[1] = row * x[1]
+        s = s + x[1] + 0.3
+    return np.sum(m * m) + row[1]
+
+
+def _attribute(x):
+    s, box = x[0], type("Box", (), {})()
+    box.v = x[2]
+    while s < 9:
+        box.v = box.v * 0.5 + s
+        s = s + x[1] + 0.3
+    return box.v * s
+
+
+def _in_a_list(x):
+    s, y = x[0], x * 1.0
+    kept = [y]
+    while s < 9:
+        y[1] = y[1] + s
+        s = s + x[1] + 0.3
+    return np.sum(kept[0] ** 2)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(_written_elsewhere, _grown_elsewhere, _kept_from_some_steps),
+        *(_row_of_what_is_written, _attribute, _in_a_list),
+    ],
+)
+def test_what_a_while_loop_changes_under_another_name(f):
+    points = [[0.5, 0.4, 0.7], [1.5, 0.9, -0.7], [0.1, 0.05, 0.3], [9.5, 0.4, 0.7], [8.9, 0.4, 0.7]]
+    jitted = ad.jit(ad.grad(f), tier="optimised")
+    for x in map(np.array, points):
+        np.testing.assert_allclose(jitted(x), ad.grad(f)(x), rtol=1e-11)

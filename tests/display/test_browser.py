@@ -716,3 +716,21 @@ def test_long_names_have_room_in_boxes_and_in_the_table(tab, tmp_path):
         }).length"""
     )
     assert overlaps == 0
+
+
+def test_the_name_of_a_derivative_ends_before_its_heat_map(tab, tmp_path):
+    def f(weights_of_the_layer, x):
+        return np.sum(np.tanh(weights_of_the_layer @ x))
+
+    tab.goto(ad.explore(f, np.eye(2), np.ones(2), path=tmp_path / "page.html").as_uri())
+    phase(tab, "reverse")
+    tab.keyboard.press("End")
+    ends = """nodes => nodes.flatMap((node) => {
+        const [name, map] = [".derivative", ".edge-of-heat"]
+            .map((part) => node.querySelector(part));
+        return map && name.textContent ? [[name, map].map((part) => part.getBoundingClientRect())
+            .map((box, k) => (k ? box.left : box.right))] : [];
+    })"""
+    places = tab.eval_on_selector_all("g.node", ends)
+    assert len(places) >= 4
+    assert all(name <= heat for name, heat in places)

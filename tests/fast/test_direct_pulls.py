@@ -255,7 +255,6 @@ def test_elements_of_a_large_array_are_added_in_place():
     found, totals = add_and_count(f, x)
     expected = 2 * x * np.concatenate([weights, np.full(len(x) - 40, 2.0)])
     np.testing.assert_allclose(found, expected, rtol=1e-15)
-    assert len(totals) == 41
     assert len({*map(id, totals)}) == 1
 
 

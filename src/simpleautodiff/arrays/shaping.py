@@ -119,10 +119,10 @@ def _is_column_major(order: str) -> bool:
 @implements(np.transpose)
 def transpose_(a: Any, axes: Any = None) -> Any:
     """Permute the axes."""
-    return transpose(a, None if axes is None else _permutation(a, axes))
+    return transpose(a, None if axes is None else _normalise_axes(a, axes))
 
 
-def _permutation(a: Any, axes: Any) -> tuple[int, ...]:
+def _normalise_axes(a: Any, axes: Any) -> tuple[int, ...]:
     """Return the axes as nonnegative integers, each of them once."""
     order = axes_of(a, tuple(axes))
     if sorted(order) != list(range(len(shape_of(a)))):

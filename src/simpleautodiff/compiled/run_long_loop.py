@@ -16,15 +16,15 @@ from simpleautodiff.compiled.tiers import make_program
 def run_long_loop(function: LoopFunction, operands: Sequence[Any], options: Any) -> list[Any]:
     """Return the results of a loop; NumPy takes its steps where they cannot be compiled."""
     limit, go, *inputs = operands
-    lines = [_line(None, (), x) for x in inputs]
+    lines = [_add(None, (), x) for x in inputs]
     loop = Ref(len(lines))
     args = (limit, go, *map(Ref, range(len(inputs))))
-    results = [_line(operator.getitem, (loop, k), x) for k, x in enumerate(function.estimate())]
+    results = [_add(operator.getitem, (loop, k), x) for k, x in enumerate(function.estimate())]
     lines += [Line(function, args, {}, (), None), *results]
     outputs = [Ref(k) for k in range(loop + 1, len(lines))]
     program = make_program(RecordedProgram(lines, len(inputs), [], outputs), options)
     return program.run(inputs)[1]
 
 
-def _line(what: Any, args: tuple[Any, ...], value: Any) -> Line:
+def _add(what: Any, args: tuple[Any, ...], value: Any) -> Line:
     return Line(what, args, {}, np.shape(value), np.result_type(value))

@@ -63,10 +63,10 @@ def _key(tree: Any, leaves: list[Any]) -> Hashable:
         return (kind, tree.dtype, tree.shape) if isinstance(tree, np.ndarray) else (kind,)
     if isinstance(tree, Traced):
         raise TypeError("it is called inside another transformation")
-    return kind, tree, _state(tree, ())
+    return kind, tree, _read_state(tree, ())
 
 
-def _state(leaf: Any, within: tuple[int, ...]) -> Hashable:
+def _read_state(leaf: Any, within: tuple[int, ...]) -> Hashable:
     """Return the attributes of an object, which decide how code runs.
 
     Equal objects may hold different numbers: 1, 1.0 and True are equal, and so are 0.0 and -0.0.
@@ -78,10 +78,10 @@ def _state(leaf: Any, within: tuple[int, ...]) -> Hashable:
     if named or kind in _SIMPLE or id(leaf) in within:
         return None
     if isinstance(leaf, frozenset):
-        return frozenset(_held(part, (*within, id(leaf))) for part in leaf)
+        return frozenset(_identify(part, (*within, id(leaf))) for part in leaf)
     try:
         reduced = leaf.__reduce_ex__(2)
-        return None if isinstance(reduced, str) else _held(reduced[1:3], (*within, id(leaf)))
+        return None if isinstance(reduced, str) else _identify(reduced[1:3], (*within, id(leaf)))
     except Exception as error:
         if kind.__hash__ is not object.__hash__:
             return None  # it defines its own equality
@@ -91,18 +91,18 @@ def _state(leaf: Any, within: tuple[int, ...]) -> Hashable:
 _SIMPLE = {int, bool, str, bytes, type(None), type(Ellipsis)}
 
 
-def _held(part: Any, within: tuple[int, ...]) -> Hashable:
+def _identify(part: Any, within: tuple[int, ...]) -> Hashable:
     """Return a key that tells a part of an object from others, numbers and arrays by value."""
     kind = type(part)
     parts = parts_of(part)
     if parts is not None:
         inside = (*within, id(part))
-        return kind, *[(name, _held(x, inside)) for name, x in parts if id(x) not in inside]
+        return kind, *[(name, _identify(x, inside)) for name, x in parts if id(x) not in inside]
     if isinstance(part, (np.ndarray, np.generic)):
         if part.dtype.hasobject:
             raise TypeError("arrays of objects cannot be compared")
         return kind, part.dtype, part.shape, blake2b(part.tobytes()).digest()
-    return kind, part, _state(part, within)
+    return kind, part, _read_state(part, within)
 
 
 def may_vary(leaf: Any) -> bool:
@@ -129,15 +129,15 @@ def leaf_paths(described: CallSignature) -> list[str]:
     """
     args, kwargs = described.tree
     named = [*enumerate(args), *kwargs.items()]
-    found = [path for name, tree in named for path in _paths(str(name), tree)]
+    found = [path for name, tree in named for path in _list_paths(str(name), tree)]
     return [found[i] for i in described.varies]
 
 
-def _paths(path: str, tree: Any) -> list[str]:
+def _list_paths(path: str, tree: Any) -> list[str]:
     parts = None if type(tree) is float else parts_of(tree)
     if parts is None:
         return [path]
-    return [found for name, part in parts for found in _paths(f"{path}{name}", part)]
+    return [found for name, part in parts for found in _list_paths(f"{path}{name}", part)]
 
 
 def given_names(f: Any, paths: list[str]) -> list[str]:

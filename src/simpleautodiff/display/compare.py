@@ -74,7 +74,7 @@ class Comparison:
         if format == "json":
             return self._json()
         heads = ("way", "derivatives", "digits", "operations", "stored numbers", "bytes", "time")
-        table = formats.write_grid(format, self.title, heads, [_cells(way) for way in self.ways])
+        table = formats.write_grid(format, self.title, heads, [_write(way) for way in self.ways])
         return f"{table}\n\n{self._conclusion(format)}"
 
     def _conclusion(self, format: str) -> str:
@@ -125,7 +125,7 @@ def compare(f: F, *args: Any) -> Comparison:
     f, args = as_function(f, args)
     check_function(f)
     point = ComparisonPoint(f, args)
-    ways = (_forward, _reverse, _elimination, _symbolic, _complex, _differences)
+    ways = (_run_forward, _run_reverse, _eliminate, _use_sympy, _step_complex, _difference)
     found = [way(point) for way in ways]
     reference = next(
         (way.values for way in found if way.name == "symbolic" and way.values is not None),
@@ -182,7 +182,7 @@ class ComparisonPoint:
         return sum(node.primitive is not None for node in recording.nodes)
 
 
-def _forward(point: ComparisonPoint) -> Method:
+def _run_forward(point: ComparisonPoint) -> Method:
     def column(number: int) -> Any:
         tangents = point.rebuild(iter(point.unit(number, point.leaves)))
         return jvp(point.f, point.args, tangents)[1]
@@ -218,7 +218,7 @@ def _ones(leaf: Any) -> Any:
     return np.ones(np.shape(leaf)) if np.shape(leaf) else 1.0
 
 
-def _reverse(point: ComparisonPoint) -> Method:
+def _run_reverse(point: ComparisonPoint) -> Method:
     start = time.perf_counter()
     value, pullback = vjp(point.f, *point.args)
     leaves, rebuild = flatten(value)
@@ -240,7 +240,7 @@ def _reverse(point: ComparisonPoint) -> Method:
     return Method("reverse", np.stack(rows), None, operations, stored, "", held, seconds)
 
 
-def _elimination(point: ComparisonPoint) -> Method:
+def _eliminate(point: ComparisonPoint) -> Method:
     """Eliminate the vertices of the graph, those with the fewest paths first."""
 
     def value_twice(*args: Any) -> Any:
@@ -273,7 +273,7 @@ def _find_stored(point: ComparisonPoint) -> list[KeptValue]:
     return find_kept(list(graph.tape))
 
 
-def _symbolic(point: ComparisonPoint) -> Method:
+def _use_sympy(point: ComparisonPoint) -> Method:
     """Differentiate the function's formula by SymPy."""
     if any(shape(leaf) for leaf in point.leaves):
         return Method("symbolic", note="SymPy's symbols are single numbers, not arrays")
@@ -295,7 +295,7 @@ def _symbolic(point: ComparisonPoint) -> Method:
     return Method("symbolic", np.array(values), None, count, 0, seconds=seconds)
 
 
-def _complex(point: ComparisonPoint) -> Method:
+def _step_complex(point: ComparisonPoint) -> Method:
     """Differentiate by a tiny imaginary step."""
     if not is_analytic(point.f, point.args):
         return Method(
@@ -315,7 +315,7 @@ def _restrict_to_line(point: ComparisonPoint, i: int, j: int) -> F:
     return lambda t: point.numbers(point.f(*point.move(t, j)))[i]
 
 
-def _differences(point: ComparisonPoint) -> Method:
+def _difference(point: ComparisonPoint) -> Method:
     calls = 0
     values = np.zeros((point.rows, point.columns))
 
@@ -344,11 +344,11 @@ def _differences(point: ComparisonPoint) -> Method:
 def _judge(way: Method, reference: Any) -> Method:
     if way.values is None:
         return way
-    digits = min(map(_digits, np.ravel(way.values).tolist(), np.ravel(reference).tolist()))
+    digits = min(map(_count_digits, np.ravel(way.values).tolist(), np.ravel(reference).tolist()))
     return replace(way, digits=digits)
 
 
-def _digits(value: float, reference: float) -> int:
+def _count_digits(value: float, reference: float) -> int:
     """Count the digits that agree, of the 16 that a float has."""
     if value == reference or (value != value and reference != reference):
         return 16
@@ -376,7 +376,7 @@ def _pluralize(count: int, word: str) -> str:
     return f"{count} {word}{'s' * (count != 1)}"
 
 
-def _cells(way: Method) -> tuple[str, ...]:
+def _write(way: Method) -> tuple[str, ...]:
     if way.values is None:
         return way.name, way.note, "", "", "", "", ""
     numbers = np.ravel(way.values).tolist()

@@ -5,8 +5,10 @@ rungs          the rungs as things to load, to read and to compare
 graphs         graphs as data, and random ones
 grading        the grader
 bugs           engines with one fault, to find and to mend
+faults         the lines of the rungs that each fault changes
 class_report   every submission of a folder
 exercises      tables with blanks, checked cell by cell
+sheets         the same as text, as LaTeX, and as a page that checks itself
 """
 
 from simpleautodiff.learn import bugs as bugs

@@ -88,11 +88,12 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
             f"np.gradient needs more than edge_order = {edge_order} (1 or 2) elements on each axis "
             f"of an array of shape {shape_of(f)}"
         )
-    slopes = [_slopes(f, as_array(h), i, edge_order) for h, i in zip(spacings, axes, strict=True)]
+    pairs = zip(spacings, axes, strict=True)
+    slopes = [_find_slopes(f, as_array(h), i, edge_order) for h, i in pairs]
     return slopes[0] if len(slopes) == 1 else tuple(slopes)
 
 
-def _slopes(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+def _find_slopes(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     """Return the slopes along one axis, from its coordinates or their constant spacing."""
     y = np.moveaxis(f, axis, -1)
     n = shape_of(y)[-1]
@@ -109,13 +110,13 @@ def _slopes(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
         + y[..., 1:-1] * ((after - before) / (before * after))
         - y[..., :-2] * (after / (before * (before + after)))
     )
-    first = _edge(y[..., :3], d[:2], edge_order)
-    last = -_edge(y[..., :-4:-1], d[:-3:-1], edge_order)
+    first = _find_edge_slope(y[..., :3], d[:2], edge_order)
+    last = -_find_edge_slope(y[..., :-4:-1], d[:-3:-1], edge_order)
     slopes = concatenate([first, inner, last], len(shape_of(y)) - 1)
     return np.moveaxis(to_dtype(slopes, dtype_of(f)), -1, axis)
 
 
-def _edge(y: Any, d: Any, order: int) -> Any:
+def _find_edge_slope(y: Any, d: Any, order: int) -> Any:
     """Return the slope at the first of two or three points."""
     if order == 1:
         return (y[..., 1:2] - y[..., :1]) / d[0]
@@ -149,7 +150,7 @@ def interp(
             f"arrays of shape {shape_of(xp)} and {shape_of(fp)}{cite_line()}"
         )
     if period is not None:
-        x, xp, fp = _periodic(x, xp, fp, period)
+        x, xp, fp = _repeat_periods(x, xp, fp, period)
         left = right = None
     knots = to_plain(xp)
     if len(knots) == 1:
@@ -163,7 +164,7 @@ def interp(
     return where_row(as_operand(x) < knots[0], fp[0] if left is None else left, above)
 
 
-def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
+def _repeat_periods(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     """Map all points into one period, sorted, with one more on either side."""
     xp = xp % period
     order = np.argsort(as_operand(xp))

@@ -26,7 +26,7 @@ _DIVISORS = {
 }
 
 
-def _divisor(n: int, norm: str | None, back: bool) -> float:
+def _find_divisor(n: int, norm: str | None, back: bool) -> float:
     """Return the divisor of a transform."""
     if norm not in _DIVISORS:
         raise ArgumentError(f"norm is 'backward', 'ortho' or 'forward', not {norm!r}")
@@ -49,7 +49,7 @@ def resize_axis(x: Any, n: int | None, axis: int) -> Any:
 def _transform_along(x: Any, n: int | None, axis: int, norm: str | None, back: bool) -> Any:
     (axis,) = axes_of(x, axis)
     x = resize_axis(x, n, axis)
-    return fourier(x, axis, back) / _divisor(shape_of(x)[axis], norm, back)
+    return fourier(x, axis, back) / _find_divisor(shape_of(x)[axis], norm, back)
 
 
 @implements(np.fft.fft)
@@ -71,7 +71,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
         raise ArgumentError("np.fft.rfft takes real numbers; np.fft.fft takes complex ones")
     (axis,) = axes_of(a, axis)
     a = resize_axis(a, n, axis)
-    return half_transform(a, axis) / _divisor(shape_of(a)[axis], norm, False)
+    return half_transform(a, axis) / _find_divisor(shape_of(a)[axis], norm, False)
 
 
 @implements(np.fft.irfft)
@@ -81,7 +81,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
     n = 2 * (shape_of(a)[axis] - 1) if n is None else n
     a = resize_axis(a, n // 2 + 1, axis)
     a = a if is_complex(to_plain(a)) else a + 0j
-    return whole_transform(a, axis, n) / _divisor(n, norm, True)
+    return whole_transform(a, axis, n) / _find_divisor(n, norm, True)
 
 
 SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}

@@ -55,12 +55,12 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
 
 def _pad_axis(x: Any, axis: int, widths: tuple[int, int], mode: str, kwargs: Any) -> Any:
     if mode in _COPYING_MODES:
-        return _mirror(x, axis, widths, mode)
-    before, after = (_side(x, axis, widths[end], end, mode, kwargs) for end in (0, 1))
+        return _reflect_as_odd(x, axis, widths, mode)
+    before, after = (_make_side(x, axis, widths[end], end, mode, kwargs) for end in (0, 1))
     return concatenate([before, x, after], axis)
 
 
-def _side(x: Any, axis: int, width: int, end: int, mode: str, kwargs: Any) -> Any:
+def _make_side(x: Any, axis: int, width: int, end: int, mode: str, kwargs: Any) -> Any:
     """Return what is put before (end = 0) or behind (end = 1) an array."""
     new = tuple(width if i == axis else n for i, n in enumerate(shape_of(x)))
     if mode in ("constant", "empty"):
@@ -95,7 +95,7 @@ def _take_end(x: Any, axis: int, length: int, end: int) -> Any:
     return getitem(x, (slice(None),) * axis + (chosen,))
 
 
-def _mirror(x: Any, axis: int, widths: tuple[int, int], mode: str) -> Any:
+def _reflect_as_odd(x: Any, axis: int, widths: tuple[int, int], mode: str) -> Any:
     """Reflect as odd functions do: a linear map, found by padding a basis."""
     basis = np.eye(shape_of(x)[axis], dtype=dtype_of(x))
     matrix = np.pad(basis, (widths, (0, 0)), mode, reflect_type="odd")  # type: ignore[call-overload]

@@ -49,17 +49,17 @@ FAMILIES = (
 )
 
 
-def _floats(x: Any) -> Any:
+def _to_floats(x: Any) -> Any:
     x = as_array(take_current(x))
     return x if isinstance(x, Traced) else np.asarray(x) * 1.0
 
 
 def _coefficients(c: Any) -> Any:
-    c = _floats(c)
+    c = _to_floats(c)
     return c if shape_of(c) else reshape(c, (1,))
 
 
-def _basis(family: Family, x: Any, n: int) -> list[Any]:
+def _evaluate_basis(family: Family, x: Any, n: int) -> list[Any]:
     """Return the first n polynomials of a family at x."""
     found = [0 * x + 1, family.first(x)]
     while len(found) < n:
@@ -69,10 +69,10 @@ def _basis(family: Family, x: Any, n: int) -> list[Any]:
 
 def _val(family: Family) -> Function:
     def val(x: Any, c: Any, tensor: bool = True) -> Any:
-        x, c = _floats(x), _coefficients(c)
+        x, c = _to_floats(x), _coefficients(c)
         rank = len(shape_of(x)) if tensor else 0
         c = reshape(c, (*shape_of(c), *[1] * rank)) if rank and len(shape_of(c)) > 1 else c
-        terms = [c[k] * p for k, p in enumerate(_basis(family, x, shape_of(c)[0]))]
+        terms = [c[k] * p for k, p in enumerate(_evaluate_basis(family, x, shape_of(c)[0]))]
         return sum(terms[1:], terms[0])
 
     return val
@@ -80,16 +80,16 @@ def _val(family: Family) -> Function:
 
 def _vander(family: Family) -> Function:
     def vander(x: Any, deg: int) -> Any:
-        return np.stack(_basis(family, _floats(x), deg + 1), axis=-1)
+        return np.stack(_evaluate_basis(family, _to_floats(x), deg + 1), axis=-1)
 
     return vander
 
 
 def _val2d(family: Family) -> Function:
     def val2d(x: Any, y: Any, c: Any) -> Any:
-        c = _floats(c)
+        c = _to_floats(c)
         rows, columns = (
-            np.stack(_basis(family, _floats(points), n))
+            np.stack(_evaluate_basis(family, _to_floats(points), n))
             for points, n in zip((x, y), shape_of(c), strict=True)
         )
         return np.einsum("i...,j...,ij->...", rows, columns, c)
@@ -168,10 +168,10 @@ def _fit(family: Family) -> Function:
     def fit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None) -> Any:
         if not isinstance(deg, int):
             raise RuleError(f"a fit to nodes takes all degrees up to one number{cite_line()}")
-        x, y = _floats(x), _floats(y)
+        x, y = _to_floats(x), _to_floats(y)
         matrix = _vander(family)(x, deg)
         if w is not None:
-            w = _floats(w)
+            w = _to_floats(w)
             matrix = matrix * reshape(w, (-1, 1))
             y = y * reshape(w, (-1, *[1] * (len(shape_of(y)) - 1)))
         scale = np.sqrt(sum_over(matrix * matrix, 0, False))

@@ -15,7 +15,7 @@ from simpleautodiff.rules.array.shapes import reshape, shape_of
 _WEAK = (bool, int, float, complex)  # they take the dtype of the arrays beside them
 
 
-def _parts(key: Any) -> list[Any]:
+def _read_parts(key: Any) -> list[Any]:
     """Return the arrays to join; a slice becomes a range of numbers."""
     parts = key if isinstance(key, tuple) else (key,)
     if any(isinstance(part, str) for part in parts):
@@ -33,12 +33,12 @@ def _parts(key: Any) -> list[Any]:
 
 def join_rows(_joiner: Any, key: Any) -> Any:
     """Join along the first axis: np.r_."""
-    return np.concatenate(_parts(key))
+    return np.concatenate(_read_parts(key))
 
 
 def join_columns(_joiner: Any, key: Any) -> Any:
     """Join vectors as columns, and matrices, along the last axis: np.c_."""
-    wide = [reshape(x, (-1, 1)) if len(shape_of(x)) == 1 else x for x in _parts(key)]
+    wide = [reshape(x, (-1, 1)) if len(shape_of(x)) == 1 else x for x in _read_parts(key)]
     return np.concatenate(wide, axis=-1)
 
 

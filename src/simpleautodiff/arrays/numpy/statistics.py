@@ -40,7 +40,7 @@ def cov(
     )
     if y is not None:
         x = concatenate([x, _as_rows(y, rowvar)])
-    weights, free = _weights(x, fweights, aweights, 1 - bias if ddof is None else ddof)
+    weights, free = _find_weights(x, fweights, aweights, 1 - bias if ddof is None else ddof)
     deviation = x - average(x, 1, weights, keepdims=True)
     weighted = deviation if weights is None else deviation * weights
     result = matmul(weighted, conj(transpose(deviation, None))) / free
@@ -56,7 +56,7 @@ def _as_rows(m: Any, rowvar: bool) -> Any:
     return m if rowvar else transpose(m, None)
 
 
-def _weights(x: Any, fweights: Any, aweights: Any, ddof: int) -> tuple[Any, Any]:
+def _find_weights(x: Any, fweights: Any, aweights: Any, ddof: int) -> tuple[Any, Any]:
     """Return the weight of each observation, and the divisor of the sum of squares."""
     if fweights is None and aweights is None:
         return None, shape_of(x)[1] - ddof

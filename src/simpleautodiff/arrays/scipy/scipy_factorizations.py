@@ -63,7 +63,7 @@ def eigh(
     rows = _make_rows(lower, driver, eigvals_only)
     vectors: Any = None
     if b is not None:
-        values, vectors = _pairs(whole, b if lower else conjugate_transpose(b))
+        values, vectors = _find_pairs(whole, b if lower else conjugate_transpose(b))
     elif eigvals_only:
         values = factors.find_symmetric_values(whole, rows)
     else:
@@ -105,7 +105,7 @@ def _make_rows(lower: bool, driver: str | None, values_alone: bool) -> Symmetric
     return make_symmetric_rows(decompose, find_values if values_alone else None)
 
 
-def _pairs(a: Any, b: Any) -> Any:
+def _find_pairs(a: Any, b: Any) -> Any:
     """Return eigenvalues and eigenvectors of A v = λ B v: with B = L Lᴴ, those of L⁻¹ A L⁻ᴴ."""
     root = cholesky(b)
     half = solve_triangular(root, a, lower=True)
@@ -119,7 +119,7 @@ def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, **settings: Any) -> A
     return eigh(a, b, lower=lower, eigvals_only=True, **settings)
 
 
-def _complex(w: Any) -> Any:
+def _to_complex(w: Any) -> Any:
     """Convert eigenvalues to complex, even if all are real, as SciPy does."""
     return (
         w if is_complex(to_plain(w)) else w + np.zeros(1, np.result_type(dtype_of(w), np.complex64))
@@ -143,8 +143,8 @@ def eig(
     )
     values, vectors = factors.eig(a)
     if not right:
-        return _complex(values)
-    return _complex(values), align_phases(vectors, lambda: scipy_linalg("eig")(to_plain(a))[1])
+        return _to_complex(values)
+    return _to_complex(values), align_phases(vectors, lambda: scipy_linalg("eig")(to_plain(a))[1])
 
 
 @implements_scipy("linalg.eigvals")

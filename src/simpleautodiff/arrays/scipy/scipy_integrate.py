@@ -22,19 +22,19 @@ from simpleautodiff.values.functions import optional
 SCIPY["integrate.trapezoid"] = trapezoid
 
 
-def _floats(x: Any) -> Any:
+def _to_floats(x: Any) -> Any:
     return x if isinstance(x, Traced) else np.asarray(x) * 1.0
 
 
-def _table(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any, int]:
+def _arrange(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any, int]:
     """Return the values with their axis last, the steps between them, and the axis."""
-    y = _floats(y)
+    y = _to_floats(y)
     (axis,) = axes_of(y, axis)
     last = np.moveaxis(y, axis, -1)
     n = shape_of(last)[-1]
     if x is None:
-        return last, broadcast_to(_floats(dx), (n - 1,)), axis
-    x = _floats(x)
+        return last, broadcast_to(_to_floats(dx), (n - 1,)), axis
+    x = _to_floats(x)
     x = x if len(shape_of(x)) == 1 else np.moveaxis(x, axis, -1)
     if shape_of(x)[-1] != n:
         raise ArgumentError(f"x has {shape_of(x)[-1]} points, y has {n}{cite_line()}")
@@ -52,7 +52,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     """Integrate by Simpson's rule; the last of an odd number of steps has a parabola of its own."""
     if x is None and isinstance(dx, Traced):
         return simpson(y, axis=axis) * dx
-    f, h, _ = _table(y, x, dx, axis)
+    f, h, _ = _arrange(y, x, dx, axis)
     n = shape_of(f)[-1]
     if n < 3:
         return sum_over((f[..., 1:] + f[..., :-1]) / 2 * h, -1, False)
@@ -81,7 +81,7 @@ def cumulative_trapezoid(
     y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
 ) -> Any:
     """Integrate by trapezoids up to every point."""
-    f, h, axis = _table(y, x, dx, axis)
+    f, h, axis = _arrange(y, x, dx, axis)
     return _accumulate((f[..., 1:] + f[..., :-1]) / 2 * h, axis, initial, 0)
 
 
@@ -90,7 +90,7 @@ def cumulative_simpson(
     y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
 ) -> Any:
     """Integrate by parabolas up to every point."""
-    f, h, axis = _table(y, x, dx, axis)
+    f, h, axis = _arrange(y, x, dx, axis)
     n = shape_of(f)[-1]
     if n < 3:
         return _accumulate((f[..., 1:] + f[..., :-1]) / 2 * h, axis, initial, initial)
@@ -114,15 +114,15 @@ def _accumulate(parts: Any, axis: int, initial: Any, offset: Any) -> Any:
     """Return the cumulative sum, with the initial value in front."""
     total = cumsum(parts, len(shape_of(parts)) - 1)
     if initial is not None:
-        first = np.zeros((*shape_of(total)[:-1], 1), dtype_of(total)) + _floats(initial)
-        total = concatenate([first, total + _floats(offset)], len(shape_of(total)) - 1)
+        first = np.zeros((*shape_of(total)[:-1], 1), dtype_of(total)) + _to_floats(initial)
+        total = concatenate([first, total + _to_floats(offset)], len(shape_of(total)) - 1)
     return np.moveaxis(total, -1, axis)
 
 
 @implements_scipy("integrate.romb")
 def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
     """Integrate by Romberg's method: a weighted sum with SciPy's weights."""
-    y = np.moveaxis(_floats(y), axis, -1)
+    y = np.moveaxis(_to_floats(y), axis, -1)
     function = optional("scipy.integrate", "romb of an array").romb
     weights = function(np.eye(shape_of(y)[-1]), axis=0).astype(real_dtype(y))
     return matmul(y, weights) * dx

@@ -25,7 +25,7 @@ from simpleautodiff.rules.array.repeated_values import OneByOne
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 
 
-def _array(x: Any) -> Any:
+def _to_array(x: Any) -> Any:
     return x if isinstance(x, Traced) else np.asarray(x)
 
 
@@ -158,7 +158,7 @@ def solve_triangular(
 ) -> Any:
     """Solve a triangular system; only one triangle of the matrix is read."""
     turn = {1: swap, "T": swap, 2: conjugate_transpose, "C": conjugate_transpose}.get(trans)
-    matrix, below = (turn(_array(a)), not lower) if turn else (a, lower)
+    matrix, below = (turn(_to_array(a)), not lower) if turn else (a, lower)
     return _solve_columns(lambda b: matrices.solve_triangular(matrix, b, below, unit_diagonal), b)
 
 
@@ -220,7 +220,7 @@ def lu_solve(
         inner = solve_triangular(lu, b, trans=trans)
         outer = solve_triangular(lu, inner, trans=trans, lower=True, unit_diagonal=True)
         return getitem(outer, np.argsort(order))
-    first = solve_triangular(lu, getitem(_array(b), order), lower=True, unit_diagonal=True)
+    first = solve_triangular(lu, getitem(_to_array(b), order), lower=True, unit_diagonal=True)
     return solve_triangular(lu, first)
 
 
@@ -251,7 +251,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     """Solve A X + X Aᴴ = Q."""
     _check_equal("solve_continuous_lyapunov", a, q)
-    return equations.sylvester(a, conjugate_transpose(_array(a)), q)
+    return equations.sylvester(a, conjugate_transpose(_to_array(a)), q)
 
 
 @implements_scipy("linalg.solve_discrete_lyapunov")
@@ -260,7 +260,7 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
     _check_equal("solve_discrete_lyapunov", a, q)
     n = shape_of(a)[-1]
     system = np.eye(n * n) - np.kron(a, np.conj(a))
-    return reshape(np.linalg.solve(system, reshape(_array(q), (-1,))), (n, n))
+    return reshape(np.linalg.solve(system, reshape(_to_array(q), (-1,))), (n, n))
 
 
 @implements_scipy("linalg.solve_continuous_are")
@@ -269,7 +269,7 @@ def solve_continuous_are(
 ) -> Any:
     """Solve Aᵀ X + X A - X B R⁻¹ Bᵀ X + Q = 0."""
     reject_settings("solve_continuous_are", e=(e, None), s=(s, None))
-    return equations.solve_continuous_are(*map(_array, (a, b, q, r)))
+    return equations.solve_continuous_are(*map(_to_array, (a, b, q, r)))
 
 
 @implements_scipy("linalg.solve_discrete_are")
@@ -278,7 +278,7 @@ def solve_discrete_are(
 ) -> Any:
     """Solve Aᵀ X A - X - Aᵀ X B (R + Bᵀ X B)⁻¹ Bᵀ X A + Q = 0."""
     reject_settings("solve_discrete_are", e=(e, None), s=(s, None))
-    return equations.solve_discrete_are(*map(_array, (a, b, q, r)))
+    return equations.solve_discrete_are(*map(_to_array, (a, b, q, r)))
 
 
 # Structured matrices. -----------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def _arrange(name: str) -> Function:
     """Let SciPy arrange the indices of the elements, and look the elements up; 0 stays 0."""
 
     def implementation(*arrays: Any) -> Any:
-        given = [_array(array) for array in arrays if array is not None]
+        given = [_to_array(array) for array in arrays if array is not None]
         flat: list[Any] = [np.zeros(1, np.result_type(*map(to_plain, given)))]
         indices, start = [], 1
         for array in given:

@@ -106,13 +106,13 @@ def normal_pdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = Fa
 @implements_scipy("stats.dirichlet.logpdf")
 def dirichlet_logpdf(x: Any, alpha: Any) -> Any:
     """Return the log density of a Dirichlet distribution."""
-    shares = np.moveaxis(_shares(x, alpha), 0, -1)
+    shares = np.moveaxis(_complete_shares(x, alpha), 0, -1)
     total = sum_over(alpha, -1, False)
     log_beta = sum_over(lgamma(alpha), -1, False) - lgamma(total)
     return sum_over(xlogy(alpha - 1, shares), -1, False) - log_beta
 
 
-def _shares(x: Any, alpha: Any) -> Any:
+def _complete_shares(x: Any, alpha: Any) -> Any:
     """Return the components along the first axis, with the last one, which may be omitted."""
     if shape_of(x)[0] == shape_of(alpha)[0] - 1:
         x = concatenate([x, 1.0 - sum_over(x, 0, True)])

@@ -138,7 +138,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     n, rest = shape_of(moved)[0], shape_of(moved)[1:]
     columns = reshape(moved, (n, -1))
     right = moving_sum(b, columns)
-    state = None if zi is None else reshape(np.moveaxis(floats(zi), axis, 0), (-1, *_flat(rest)))
+    state = None if zi is None else reshape(np.moveaxis(floats(zi), axis, 0), (-1, *_flatten(rest)))
     y = recursion(a, right if state is None else _add_initial_state(right, state))
     result = np.moveaxis(reshape(y, (n, *rest)), 0, axis)
     if state is None:
@@ -147,7 +147,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return result, np.moveaxis(final, 0, axis)
 
 
-def _flat(shape: tuple[int, ...]) -> tuple[int]:
+def _flatten(shape: tuple[int, ...]) -> tuple[int]:
     return (math.prod(shape),)
 
 

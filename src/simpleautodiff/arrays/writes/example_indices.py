@@ -134,17 +134,17 @@ def put_last(array: Any, value: Any, index: Any) -> Any:
     NumPy writes the positions of the elements of `value`, to find which of them remain.
     """
     full, given = shape_of(array), shape_of(value)
-    origins = _origins(index, full, given)
+    origins = _find_origins(index, full, given)
     flat = reshape(as_array(value), (-1,))
     return where(origins >= 0, getitem(flat, np.maximum(origins, 0)), array)
 
 
-def _origins(index: Any, full: tuple[int, ...], given: tuple[int, ...]) -> Any:
+def _find_origins(index: Any, full: tuple[int, ...], given: tuple[int, ...]) -> Any:
     """Return which element of the written value each element retains; -1 if none."""
     batches = find_batches(index)
     if batches:
         level: Any = max((part.level for part in batches), key=lambda level: level.number)
-        return level.one_by_one(lambda one: _origins(one, full, given), (index,))
+        return level.one_by_one(lambda one: _find_origins(one, full, given), (index,))
     origins = np.full(full, -1)
     origins[index] = np.arange(math.prod(given)).reshape(given)
     return origins

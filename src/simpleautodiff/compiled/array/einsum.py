@@ -28,10 +28,10 @@ _PRODUCTS = ("matmul", "einsum", "mul")
 
 def contract(plan: LoopSchedule, line: Line) -> Line | None:
     """Return the last of the lines that compute a sum of products; the others are added."""
-    found = _terms(plan, line)
+    found = _read_terms(plan, line)
     if found is None:
         return None
-    product = _product(plan, *found, line) if len(found[0]) == 2 else None
+    product = _multiply(plan, *found, line) if len(found[0]) == 2 else None
     return product or _loop(plan, *found, line)
 
 
@@ -55,7 +55,7 @@ def contract_sum(plan: LoopSchedule, line: Line) -> Line | None:
     sum is a matrix product.
     """
     product = plan.read_once.get(line.args[0]) if type(line.args[0]) is Ref else None
-    found = _terms(plan, product) if product and product.name in _PRODUCTS else None
+    found = _read_terms(plan, product) if product and product.name in _PRODUCTS else None
     if product is None or found is None or len(found[0]) != 2:
         return None
     terms, output, operands = found
@@ -65,8 +65,8 @@ def contract_sum(plan: LoopSchedule, line: Line) -> Line | None:
         kept = (1,) * (len(product.shape) - len(line.args[1])) + tuple(line.args[1])
     left = "".join([x for x, n in zip(output, kept, strict=True) if n > 1])
     if product.name == "mul":
-        return _product(plan, terms, left, operands, line, True)
-    return _product(plan, terms, left, operands, line) or _loop(plan, terms, left, operands, line)
+        return _multiply(plan, terms, left, operands, line, True)
+    return _multiply(plan, terms, left, operands, line) or _loop(plan, terms, left, operands, line)
 
 
 def _sizes(plan: LoopSchedule, terms: list[str], operands: list[Any]) -> dict[str, int]:
@@ -77,7 +77,7 @@ def _sizes(plan: LoopSchedule, terms: list[str], operands: list[Any]) -> dict[st
     return sizes
 
 
-def _terms(plan: LoopSchedule, line: Line) -> tuple[list[str], str, list[Any]] | None:
+def _read_terms(plan: LoopSchedule, line: Line) -> tuple[list[str], str, list[Any]] | None:
     """Return a letter for every axis of every factor and of the result, and the factors."""
     given = line.args[1:] if line.name == "einsum" else line.args
     operands = [np.asarray(x) if isinstance(x, np.generic) else x for x in given]
@@ -89,7 +89,7 @@ def _terms(plan: LoopSchedule, line: Line) -> tuple[list[str], str, list[Any]] |
         inputs, output = line.args[0].replace(" ", "").split("->")
         terms = inputs.split(",")
         if "." not in inputs:
-            diagonals = [_diagonal(plan, *x) for x in zip(terms, operands, strict=True)]
+            diagonals = [_take_diagonal(plan, *x) for x in zip(terms, operands, strict=True)]
             terms, operands = [x for x, _ in diagonals], [x for _, x in diagonals]
     elif line.name == "mul":
         output = _LETTERS[: len(line.shape)]
@@ -109,7 +109,7 @@ def _terms(plan: LoopSchedule, line: Line) -> tuple[list[str], str, list[Any]] |
     return (terms, output, operands) if plain else None
 
 
-def _diagonal(plan: LoopSchedule, term: str, x: Any) -> tuple[str, Any]:
+def _take_diagonal(plan: LoopSchedule, term: str, x: Any) -> tuple[str, Any]:
     """Return the elements of a factor for which axes with the same letter have the same index."""
     repeated = next((letter for letter in term if term.count(letter) > 1), None)
     if repeated is None:
@@ -121,12 +121,12 @@ def _diagonal(plan: LoopSchedule, term: str, x: Any) -> tuple[str, Any]:
     shape, n = tuple([full[k] for k in others]), full[first]
     if type(x) is not Ref:
         x = np.ascontiguousarray(np.diagonal(x, axis1=first, axis2=second))
-        return _diagonal(plan, left + repeated, x)
+        return _take_diagonal(plan, left + repeated, x)
     order, each = (*others, first, second), (*[slice(None)] * len(shape), slice(None, None, n + 1))
     x = plan.append(Line(TABLE["transpose"], (x, order), {}, (*shape, n, n), dtype))
     x = plan.append(Line(TABLE["reshape"], (x, (*shape, n * n)), {}, (*shape, n * n), dtype))
     x = plan.append(Line(TABLE["getitem"], (x, each), {}, (*shape, n), dtype))
-    return _diagonal(plan, left + repeated, x)
+    return _take_diagonal(plan, left + repeated, x)
 
 
 def _shape(plan: LoopSchedule, x: Any) -> tuple[int, ...]:
@@ -138,7 +138,7 @@ def _dtype(plan: LoopSchedule, x: Any) -> Any:
     return plan.lines[x].dtype if type(x) is Ref else x.dtype
 
 
-def _product(
+def _multiply(
     plan: LoopSchedule,
     terms: list[str],
     output: str,

@@ -76,7 +76,7 @@ def _cost(loop: Loop, choice: AxisChoice, lanes: int) -> float:
     count = loop.shape[choice.vectors]
     width = min(lanes, 1 << (count - 1).bit_length())
     copies = 1 if choice.unrolled is None else loop.shape[choice.unrolled]
-    once, each = float(ROW), float(copies * _weight(loop))
+    once, each = float(ROW), float(copies * _weigh(loop))
     for access in loop.loads:
         taken = 1 if choice.unrolled is None or not access.strides[choice.unrolled] else copies
         if access.is_same_along(choice.vectors):
@@ -152,7 +152,7 @@ def _price_move(access: Access, choice: AxisChoice, width: int, apart: float) ->
     return own + (_price_move(access.under, choice, width, apart) if access.under else 0.0)
 
 
-def _weight(loop: Loop) -> int:
+def _weigh(loop: Loop) -> int:
     """Return roughly how many instructions the body has."""
     return sum([
         _weight_of_step(operation, loop.body.dtypes[args[-1]])

@@ -73,9 +73,9 @@ class Export(NamedTuple):
         counts = {sum(kind is not None for kind in way.results) for way in self.paths}
         if len(counts) > 1:
             raise _paths_differ(f"{' or '.join(map(str, sorted(counts)))} results")
-        kinds = [np.result_type(*of) for of in zip(*map(_dtypes, self.paths), strict=True)]
-        found = [_program(way, kinds) for way in self.paths]
-        for outputs in zip(*[_results(program) for program in found], strict=True):
+        kinds = [np.result_type(*of) for of in zip(*map(_list_dtypes, self.paths), strict=True)]
+        found = [_make_program(way, kinds) for way in self.paths]
+        for outputs in zip(*[_list_results(program) for program in found], strict=True):
             shapes = sorted({line.shape for line in outputs})
             if len(shapes) > 1:
                 raise _paths_differ(f"results of the shapes {' and '.join(map(str, shapes))}")
@@ -88,15 +88,15 @@ def _as_comment(line: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _dtypes(way: ExportedPath) -> list[Any]:
+def _list_dtypes(way: ExportedPath) -> list[Any]:
     return [kind for kind in way.results if kind is not None]
 
 
-def _results(program: RecordedProgram) -> list[Line]:
+def _list_results(program: RecordedProgram) -> list[Line]:
     return [program.lines[output] for output in program.outputs]
 
 
-def _program(way: ExportedPath, kinds: list[Any]) -> RecordedProgram:
+def _make_program(way: ExportedPath, kinds: list[Any]) -> RecordedProgram:
     """Return the recorded program with all results computed, in these dtypes."""
     program = without_moves(way.recorded)
     numbers = [output for output, kind in zip(program.outputs, way.results, strict=True)

@@ -93,12 +93,12 @@ class Code:
         """Return the instructions, in the assembly language of this machine."""
         ir = self.ir
         with calling_llvm():
-            return str(_machine(self._level).emit_assembly(_module(ir, self._level)))
+            return str(_make_machine(self._level).emit_assembly(_make_module(ir, self._level)))
 
     def _make(self, key: str | None) -> None:
         start = perf_counter()
         is_kept = key is not None and disk.folder() is not None
-        place = disk.digest(key, *_identity(), self._level, *self._names) if is_kept else None
+        place = disk.digest(key, *_identify(), self._level, *self._names) if is_kept else None
         kept = disk.load(place) if place else None
         self.from_cache = kept is not None
         content = kept if kept is not None else _compile_object(self.ir, self._level)
@@ -151,7 +151,7 @@ def build(
 
 
 @cache
-def _llvm() -> Any:
+def _load_llvm() -> Any:
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -162,12 +162,12 @@ def _llvm() -> Any:
 @cache
 def host() -> tuple[str, str]:
     """Return the name of this processor and its features, as LLVM names them."""
-    llvm = _llvm()
+    llvm = _load_llvm()
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 @cache
-def _emitter() -> tuple[object, ...]:
+def _identify_emitter() -> tuple[object, ...]:
     """Return a key for the version of the code that writes and compiles."""
     found = []
     for folder, _, names in os.walk(Path(__file__).parents[1]):
@@ -179,57 +179,57 @@ def _emitter() -> tuple[object, ...]:
 
 
 @cache
-def _identity() -> tuple[object, ...]:
+def _identify() -> tuple[object, ...]:
     """Return everything that an object depends on besides the program, also Python's own."""
     import llvmlite
 
-    llvm = (_llvm().llvm_version_info, llvmlite.__version__, _llvm().get_process_triple())
-    return *_emitter(), sys.version, np.__version__, *llvm, *host()
+    llvm = (_load_llvm().llvm_version_info, llvmlite.__version__, _load_llvm().get_process_triple())
+    return *_identify_emitter(), sys.version, np.__version__, *llvm, *host()
 
 
 @cache
-def _machine(level: int) -> Any:
+def _make_machine(level: int) -> Any:
     cpu, features = host()
-    target = _llvm().Target.from_triple(_llvm().get_process_triple())
+    target = _load_llvm().Target.from_triple(_load_llvm().get_process_triple())
     return target.create_target_machine(
         cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default"
     )
 
 
-def _module(ir: str, level: int) -> Any:
+def _make_module(ir: str, level: int) -> Any:
     """Parse the text and run the passes, in a context of its own, which is freed."""
-    llvm = _llvm()
-    machine = _machine(level)
+    llvm = _load_llvm()
+    machine = _make_machine(level)
     module = llvm.parse_assembly(ir, llvm.create_context())
     module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
     module.verify()
     if level or "alwaysinline" in ir:
-        passes, builder = _pipeline(level, next(_runs) // RENEWED)
+        passes, builder = _make_pipeline(level, next(_runs) // RENEWED)
         passes.run(module, builder)
     return module
 
 
 @lru_cache(maxsize=3)
-def _pipeline(level: int, generation: int) -> tuple[Any, Any]:
-    llvm = _llvm()
+def _make_pipeline(level: int, generation: int) -> tuple[Any, Any]:
+    llvm = _load_llvm()
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     if level:
         passes.add_sroa_pass()
         passes.add_new_gvn_pass()
     tuning = llvm.create_pipeline_tuning_options(level)
-    return passes, llvm.create_pass_builder(_machine(level), tuning)
+    return passes, llvm.create_pass_builder(_make_machine(level), tuning)
 
 
 def _compile_object(ir: str, level: int) -> bytes:
     """Return the names of external symbols, on a line, and then the object."""
     with calling_llvm():
-        image = _machine(level).emit_object(_module(ir, level))
+        image = _make_machine(level).emit_object(_make_module(ir, level))
     return json.dumps(find_declared(ir)).encode() + b"\n" + bytes(image)
 
 
 def _load_object(content: bytes, names: Sequence[str]) -> Any:
-    llvm = _llvm()
+    llvm = _load_llvm()
     needed, _, image = content.partition(b"\n")
     symbols = addresses(json.loads(needed))
     with calling_llvm():

@@ -64,12 +64,12 @@ def folder() -> Path | None:
     if told is not None:
         return None if told.strip().lower() in ("", "0", "off") else Path(told).expanduser()
     try:
-        return _usual() / "simpleautodiff"
+        return _find_usual_folder() / "simpleautodiff"
     except RuntimeError:  # a user without a home
         return None
 
 
-def _usual() -> Path:
+def _find_usual_folder() -> Path:
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":
@@ -83,12 +83,12 @@ def load(key: str) -> bytes | None:
     if place is None:
         return None
     try:
-        return _content(place, key)
+        return _read_content(place, key)
     except OSError:
         return None
 
 
-def _content(place: Path, key: str) -> bytes | None:
+def _read_content(place: Path, key: str) -> bytes | None:
     path = place / (key + _SUFFIX)
     if not _is_private(os.lstat(place)):
         return None
@@ -96,14 +96,14 @@ def _content(place: Path, key: str) -> bytes | None:
         if not _is_private(os.fstat(file.fileno())):
             return None
         header, content = file.read(len(_MAGIC) + _CHECKSUM), file.read()
-    if header != _header(key, content):
+    if header != _make_header(key, content):
         return None
     with contextlib.suppress(OSError):
         os.utime(path)  # most recently used: the last to be removed
     return content
 
 
-def _header(key: str, content: bytes) -> bytes:
+def _make_header(key: str, content: bytes) -> bytes:
     return _MAGIC + _hash(key.encode() + content)
 
 
@@ -123,7 +123,7 @@ def store(key: str, content: bytes) -> None:
     with contextlib.suppress(OSError):
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         if _is_private(os.lstat(place)):
-            _write(place, key, _header(key, content) + content)
+            _write(place, key, _make_header(key, content) + content)
             if key.startswith("0"):  # one store in sixteen, as listing all files takes a while
                 _trim(place)
 

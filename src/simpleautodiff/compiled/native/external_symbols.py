@@ -63,7 +63,7 @@ def _find_called(intrinsic: str) -> str:
     if not found:
         return ""
     name = _OTHERWISE_NAMED.get(found[1], found[1]) + ("f" if found[2] == "f32" else "")
-    return name if hasattr(_mathematics(), name) else ""
+    return name if hasattr(_load_mathematics(), name) else ""
 
 
 def addresses(names: Iterable[str]) -> dict[str, int]:
@@ -74,23 +74,23 @@ def addresses(names: Iterable[str]) -> dict[str, int]:
     >>> addresses(["PyFloat_Type"]) == {"PyFloat_Type": id(float)}
     True
     """
-    return {name: _address(name) for name in names}
+    return {name: _find_address(name) for name in names}
 
 
 @cache
-def _address(name: str) -> int:
+def _find_address(name: str) -> int:
     if name in _OBJECTS:
         return id(_OBJECTS[name])
     if name in _NUMPY:
         return int(_numpy_table()[_NUMPY[name]])
-    for library in (ctypes.pythonapi, _mathematics()):
+    for library in (ctypes.pythonapi, _load_mathematics()):
         if hasattr(library, name):
             return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
     return _linear_algebra(name)
 
 
 @cache
-def _mathematics() -> ctypes.CDLL:
+def _load_mathematics() -> ctypes.CDLL:
     try:
         return ctypes.CDLL(_MATHEMATICS.get(sys.platform, ""))
     except OSError:
@@ -100,7 +100,7 @@ def _mathematics() -> ctypes.CDLL:
 @cache
 def _numpy_table() -> Any:
     core = importlib.import_module("numpy._core._multiarray_umath")
-    return ctypes.cast(_pointer(core._ARRAY_API), ctypes.POINTER(ctypes.c_size_t))
+    return ctypes.cast(_read_pointer(core._ARRAY_API), ctypes.POINTER(ctypes.c_size_t))
 
 
 def _linear_algebra(name: str) -> int:
@@ -108,7 +108,7 @@ def _linear_algebra(name: str) -> int:
     for module in ("scipy.linalg.cython_blas", "scipy.linalg.cython_lapack"):
         functions = _load_alone(module).__pyx_capi__
         if name in functions:
-            return _pointer(functions[name])
+            return _read_pointer(functions[name])
     raise LookupError(f"compiled code calls {name}, which no library has that is known here")
 
 
@@ -132,7 +132,7 @@ def _load_alone(name: str) -> Any:
     return module
 
 
-def _pointer(capsule: Any) -> int:
+def _read_pointer(capsule: Any) -> int:
     name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name.restype, name.argtypes = ctypes.c_void_p, [ctypes.py_object]
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_void_p]

@@ -36,7 +36,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     Ref,
     Stack,
     native,
-    with_values,
+    put_inputs_first,
 )
 from simpleautodiff.core.level import Traced, evaluate
 from simpleautodiff.core.primitive import Primitive
@@ -335,22 +335,7 @@ class SymbolLevel(OpaqueLevel):
         recorded = RecordedProgram(self.lines, inputs, self.guards, outputs)
         self.lines, self.guards, self._caller = [], [], None
         self._copies = ConstantCopies()
-        return _with_inputs_first(recorded, len(self.captured)) if self.captured else recorded
-
-
-def _with_inputs_first(recorded: RecordedProgram, more: int) -> RecordedProgram:
-    """Move arguments that were added later before all other lines."""
-    lines = recorded.lines
-    order = sorted(range(len(lines)), key=lambda place: lines[place].what is not None)
-    of = {old: Ref(new) for new, old in enumerate(order)}
-    moved = [
-        lines[old]._replace(
-            args=with_values(lines[old].args, of), kwargs=with_values(lines[old].kwargs, of)
-        )
-        for old in order
-    ]
-    guards = [guard._replace(place=of[guard.place]) for guard in recorded.guards]
-    return RecordedProgram(moved, recorded.inputs + more, guards, with_values(recorded.outputs, of))
+        return put_inputs_first(recorded, len(self.captured)) if self.captured else recorded
 
 
 def _is_seldom_compiled(what: Any) -> bool:

@@ -165,3 +165,18 @@ def argument_key(tree: Any) -> Any:
     if isinstance(tree, (np.ndarray, np.generic)) and tree.size <= _KEYED:
         return tree.dtype.str, tree.shape, tree.tobytes()
     return id(tree)  # the program keeps it alive, so that the id is unique
+
+
+def put_inputs_first(recorded: RecordedProgram, more: int) -> RecordedProgram:
+    """Return a program with its arguments first; `more` of them were added after other lines."""
+    lines = recorded.lines
+    order = sorted(range(len(lines)), key=lambda place: lines[place].what is not None)
+    of = {old: Ref(new) for new, old in enumerate(order)}
+    moved = [
+        lines[old]._replace(
+            args=with_values(lines[old].args, of), kwargs=with_values(lines[old].kwargs, of)
+        )
+        for old in order
+    ]
+    guards = [guard._replace(place=of[guard.place]) for guard in recorded.guards]
+    return RecordedProgram(moved, recorded.inputs + more, guards, with_values(recorded.outputs, of))

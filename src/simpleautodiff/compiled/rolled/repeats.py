@@ -45,7 +45,7 @@ def cut_at_repeats(symbols: Numbers) -> list[tuple[int, int]]:
     for run in runs:  # shorter runs of bodies that were found elsewhere
         if run.period in cutting.periods:
             cutting.take(run, 0)
-    for start, stop in _stretches(cutting.free):
+    for start, stop in _find_stretches(cutting.free):
         ends = range(start, stop, ROLLING.most)
         cutting.cuts += [(at, min(at + ROLLING.most, stop)) for at in ends]
     return sorted(cutting.cuts)
@@ -61,7 +61,7 @@ class _Cutting:
 
     def take(self, run: RepeatedRun, least: int) -> None:
         """Cut out the bodies of a run, where it is not cut yet and at least that long."""
-        for start, stop in _stretches(self.free[run.start : run.stop]):
+        for start, stop in _find_stretches(self.free[run.start : run.stop]):
             if stop - start >= max(least, 2 * run.period):
                 taken = _cut_run(RepeatedRun(run.start + start, run.start + stop, run.period))
                 self.free[taken[0][0] : taken[-1][1]] = False
@@ -89,7 +89,7 @@ def _find_runs(symbols: Numbers) -> list[RepeatedRun]:
     found = []
     for period in _find_periods(symbols):
         same = symbols[period:] == symbols[:-period]
-        for start, stop in _stretches(same):
+        for start, stop in _find_stretches(same):
             if stop - start >= max(period, ROLLING.short - period):
                 found.append(RepeatedRun(start, stop + period, period))
     return found
@@ -113,7 +113,7 @@ def _find_periods(symbols: Numbers) -> list[int]:
     return list(periods)
 
 
-def _stretches(flags: Numbers) -> list[tuple[int, int]]:
+def _find_stretches(flags: Numbers) -> list[tuple[int, int]]:
     """Return the (start, stop) pairs of the runs of True in a sequence of bools."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], flags, [False])).astype(np.int8)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

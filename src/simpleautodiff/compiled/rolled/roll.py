@@ -269,7 +269,7 @@ class _Body:
         """Return the program."""
         views = [self.rolling.view(n) for n in self._outside]
         lines = [
-            Line(None, (), {}, _window(view), self.lines[n].dtype)
+            Line(None, (), {}, _find_window(view), self.lines[n].dtype)
             for n, view in zip(self._outside, views, strict=True)
         ]
         for n, k in self._passed:
@@ -280,7 +280,7 @@ class _Body:
             of[n] = Ref(k)
             if not _is_packed(view):
                 of[n] = Ref(len(lines))
-                look = Line(GETITEM, (Ref(k), _look(view)), {}, view.shape, self.lines[n].dtype)
+                look = Line(GETITEM, (Ref(k), _select(view)), {}, view.shape, self.lines[n].dtype)
                 lines.append(look)
         for k, passed in enumerate(self._passed, len(self._outside)):
             self._passed[passed] = Ref(k)  # type: ignore[assignment]
@@ -315,7 +315,7 @@ def _is_packed(view: View) -> bool:
     return have_same_strides(view.shape, view.strides, find_strides(view.shape))
 
 
-def _window(view: View) -> tuple[int, ...]:
+def _find_window(view: View) -> tuple[int, ...]:
     """Return the shape in which elements are passed: with gaps, the whole range."""
     if _is_packed(view):
         return view.shape
@@ -330,7 +330,7 @@ def lowest(view: View) -> int:
     return view.offset + sum(back)
 
 
-def _look(view: View) -> Any:
+def _select(view: View) -> Any:
     """Return the index of the elements of a view in the range from the first to the last."""
     if len(view.shape) == 1 and view.strides[0] > 0:
         return slice(0, None, view.strides[0])

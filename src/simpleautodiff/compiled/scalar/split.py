@@ -53,7 +53,7 @@ def split_program(kernel: Kernel, length: int) -> SplitProgram:
     parts = [Part(places[i * length : (i + 1) * length], [], [], []) for i in range(count)]
     home = {place: number for number, part in enumerate(parts) for place in part.places}
     _put_ends(kernel, parts, home)
-    slots, size = _slots(parts, _last_parts(kernel, parts, home), home)
+    slots, size = _assign_slots(parts, _last_parts(kernel, parts, home), home)
     return SplitProgram(parts, slots, size)
 
 
@@ -78,7 +78,7 @@ def _last_parts(kernel: Kernel, parts: list[Part], home: dict[int, int]) -> dict
     return last
 
 
-def _slots(
+def _assign_slots(
     parts: list[Part], last: dict[int, int], home: dict[int, int]
 ) -> tuple[dict[int, int], int]:
     """Assign a slot to each number that is needed later; slots are reused."""

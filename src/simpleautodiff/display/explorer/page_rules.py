@@ -79,10 +79,10 @@ class _Condition:
         self.tree = tree
 
     def __and__(self, other: Any) -> _Condition:
-        return _Condition(["and", self.tree, _tree(other)])
+        return _Condition(["and", self.tree, _read(other)])
 
     def __or__(self, other: Any) -> _Condition:
-        return _Condition(["or", self.tree, _tree(other)])
+        return _Condition(["or", self.tree, _read(other)])
 
     def __invert__(self) -> _Condition:
         return _Condition(["not", self.tree])
@@ -97,7 +97,7 @@ class _Condition:
 _ANSWERS: ContextVar[list[bool]] = ContextVar("answers")
 
 
-def _tree(x: Any) -> Any:
+def _read(x: Any) -> Any:
     if isinstance(x, (Script, _Condition)):
         return x.tree
     if x is ZERO:
@@ -107,23 +107,23 @@ def _tree(x: Any) -> Any:
     return x
 
 
-def _operation(name: str, kind: type, swapped: bool = False) -> Callable[[Any, Any], Any]:
+def _make_operation(name: str, kind: type, swapped: bool = False) -> Callable[[Any, Any], Any]:
     def operate(a: Any, b: Any) -> Any:
-        first, second = (_tree(b), _tree(a)) if swapped else (_tree(a), _tree(b))
+        first, second = (_read(b), _read(a)) if swapped else (_read(a), _read(b))
         return kind([name, first, second])
 
     return operate
 
 
 for _method, _name in _ARITHMETIC.items():
-    setattr(Script, _method, _operation(_name, Script))
-    setattr(Script, _method.replace("__", "__r", 1), _operation(_name, Script, swapped=True))
+    setattr(Script, _method, _make_operation(_name, Script))
+    setattr(Script, _method.replace("__", "__r", 1), _make_operation(_name, Script, swapped=True))
 for _method, _name in _COMPARISONS.items():
-    setattr(Script, _method, _operation(_name, _Condition))
+    setattr(Script, _method, _make_operation(_name, _Condition))
 
 
 def _call(name: str) -> Callable[..., Script]:
-    return lambda *args: Script([name, *map(_tree, args)])
+    return lambda *args: Script([name, *map(_read, args)])
 
 
 register_number(Script, {name: _call(name) for name, row in TABLE.items() if not row.arrays})
@@ -133,7 +133,7 @@ def follow(rule: Callable[[], Any], answers: tuple[bool, ...] = ()) -> Any:
     """Return the tree of what a rule computes; a question is ``["?", condition, yes, no]``."""
     token = _ANSWERS.set(list(answers))
     try:
-        return _tree(rule())
+        return _read(rule())
     except _UndecidedError as question:
         if len(answers) == _MOST_QUESTIONS:
             raise NoTreeError("too many questions") from None

@@ -28,7 +28,7 @@ def check_annotations(names: str, edges: str) -> None:
 
 def add_variables(picture: Picture, folded: Folded) -> Picture:
     """Write the user's own name of a step below it, if there is one."""
-    steps = _singles(folded)
+    steps = _find_singles(folded)
 
     def name_vertex(vertex: Vertex) -> Vertex:
         own = folded.program.variables.get(steps[vertex.name], "") if vertex.name in steps else ""
@@ -51,7 +51,7 @@ def add_derivatives(picture: Picture, folded: Folded) -> Picture:
     │ x ├──── cos(x) = 1 ─────▶│ v1 ├───▶ y = f(x)
     └───┘                      └────┘
     """
-    steps = _singles(folded)
+    steps = _find_singles(folded)
     vertices = list(picture.vertices)
     edges: list[Edge] = []
     hidden = set(picture.hidden)
@@ -62,21 +62,21 @@ def add_derivatives(picture: Picture, folded: Folded) -> Picture:
             continue
         twin = count[edge.tail, edge.head]
         count[edge.tail, edge.head] += 1
-        slope = _slope(folded, steps[edge.tail], steps[edge.head], twin)
+        slope = _write_slope(folded, steps[edge.tail], steps[edge.head], twin)
         name = f"{edge.tail}→{edge.head}→{twin}"
         tone = "faded" if edge.tone == "faded" else ""
         vertices.append(Vertex(name, slope, shape="label", tone=tone))
-        edges += _halves(edge, name)
+        edges += _split_edge(edge, name)
         hidden |= {name} if hidden & {edge.tail, edge.head} else set()
-    in_order = tuple(_topological(vertices, edges))
+    in_order = tuple(_walk_in_order(vertices, edges))
     return replace(picture, vertices=in_order, edges=tuple(edges), hidden=frozenset(hidden))
 
 
-def _halves(edge: Edge, middle: str) -> list[Edge]:
+def _split_edge(edge: Edge, middle: str) -> list[Edge]:
     return [replace(edge, head=middle, bare=True), replace(edge, tail=middle)]
 
 
-def _topological(vertices: list[Vertex], edges: list[Edge]) -> Iterator[Vertex]:
+def _walk_in_order(vertices: list[Vertex], edges: list[Edge]) -> Iterator[Vertex]:
     """Yield the vertices in topological order: each label before the vertex its edge goes to."""
     label = {vertex.name: vertex for vertex in vertices if vertex.shape == "label"}
     into: dict[str, list[Vertex]] = {}
@@ -89,11 +89,11 @@ def _topological(vertices: list[Vertex], edges: list[Edge]) -> Iterator[Vertex]:
             yield vertex
 
 
-def _singles(folded: Folded) -> dict[str, Node]:
+def _find_singles(folded: Folded) -> dict[str, Node]:
     return {folded.name(box): box.nodes[0] for box in folded.boxes if box.single}
 
 
-def _slope(folded: Folded, tail: Node, head: Node, twin: int) -> TextLine:
+def _write_slope(folded: Folded, tail: Node, head: Node, twin: int) -> TextLine:
     """Write ∂head/∂tail in symbols and as a number: ``cos(x2) = 0.284``."""
     k = [i for i, arg in enumerate(head.args) if arg is tail][twin]
     derivative = dict(head.local_derivatives())[k]

@@ -32,17 +32,17 @@ def plain(folded: Folded) -> Picture:
         size = labels.shape_label(node.value)
         return (TextLine(size, "quiet"),) if size else ()
 
-    return _picture(folded, below, "Computational graph")
+    return _make_picture(folded, below, "Computational graph")
 
 
 def values(folded: Folded) -> Picture:
     """Show each step in symbols and in numbers, and its value."""
     title = "Values in the computational graph"
-    picture = _picture(folded, lambda node: _values(folded, node), title)
+    picture = _make_picture(folded, lambda node: _write_values(folded, node), title)
     return _add_words(picture, locate_nan(folded.program))
 
 
-def _values(folded: Folded, node: Node) -> Lines:
+def _write_values(folded: Folded, node: Node) -> Lines:
     value = TextLine(f"= {labels.write_brief_value(node)}", "value")
     if node.primitive is None:
         return (value,)
@@ -64,7 +64,7 @@ def tangents(folded: Folded, wrt: str) -> Picture:
             TextLine(f"{labels.write_dot(name)} = {labels.write_brief(dot[name])}", "tangent"),
         )
 
-    picture = _picture(folded, below, f"Values and derivatives with respect to {wrt}")
+    picture = _make_picture(folded, below, f"Values and derivatives with respect to {wrt}")
     ends = labels.output_names(folded.program)
     return _add_words(picture, write_missing({name: node.value for name, node in ends}))
 
@@ -105,7 +105,7 @@ def adjoints(folded: Folded, output: str = "", wrt: str = "") -> Picture:
     named = {program.names[node]: name for name, node in labels.output_names(program)}
     title = f"Derivatives of {named.get(wanted, wanted)}"
     title += f" and with respect to {wrt}" if wrt else ""
-    picture = _picture(folded, below, title)
+    picture = _make_picture(folded, below, title)
     counts = _find_ancestors(folded, wanted)
     real = {vertex.name for vertex in picture.vertices if vertex.shape != "none"}
     back = tuple(
@@ -128,7 +128,7 @@ def _find_ancestors(folded: Folded, output: str) -> set[str]:
 def construction(folded: Folded) -> list[Picture]:
     """Show the graph after each step: the new node in red, what it does not need in grey."""
     written = labels.expand_all(folded.program)
-    whole = _picture(
+    whole = _make_picture(
         folded, lambda node: _construction_lines(folded, node, written), "", outputs=False
     )
     vertices = [
@@ -144,11 +144,11 @@ def construction(folded: Folded) -> list[Picture]:
     }
     order = [v.name for v in _sort_by_execution(folded, vertices) if v.name not in inputs]
     built = set(inputs)
-    result = [_stage(whole, vertices, built, built, "", "The inputs")]
+    result = [_draw_stage(whole, vertices, built, built, "", "The inputs")]
     for number, name in enumerate(order, 1):
         built.add(name)
         title = f"Step {number} of {len(order)}: {name}"
-        result.append(_stage(whole, vertices, built, {name, *parents[name]}, name, title))
+        result.append(_draw_stage(whole, vertices, built, {name, *parents[name]}, name, title))
     return result
 
 
@@ -175,7 +175,7 @@ def _operator_face(folded: Folded, box: Box, vertex: Vertex) -> Vertex:
     return replace(vertex, face=TextLine(text, code=text.isidentifier()))
 
 
-def _stage(
+def _draw_stage(
     whole: Picture, vertices: list[Vertex], built: set[str], needed: set[str], new: str, title: str
 ) -> Picture:
     def tone(vertex: Vertex) -> str:
@@ -195,8 +195,8 @@ def reachable(folded: Folded, wrt: str) -> Picture:
     """Show what can be reached from one node: the subgraph G_R, the rest in grey."""
     start, children = _search(folded, wrt)
     reached = set(_order(start, children))
-    picture = _picture(folded, lambda node: (), f"What is reachable from {wrt}", outputs=False)
-    picture = _highlight(picture, reached, set(_pairs(children, reached)))
+    picture = _make_picture(folded, lambda node: (), f"What is reachable from {wrt}", outputs=False)
+    picture = _highlight(picture, reached, set(_list_edges(children, reached)))
     names = [vertex.name for vertex in picture.vertices if vertex.name in reached]
     return replace(picture, legend=(("text", f"V_R = {{ {', '.join(names)} }}"),))
 
@@ -208,8 +208,8 @@ def order(folded: Folded, wrt: str) -> Picture:
     path = [start]
     while children[path[-1]]:
         path.append(children[path[-1]][0])
-    picture = _picture(folded, lambda node: (), f"Topological order from {wrt}", outputs=False)
-    picture = _highlight(picture, set(found), set(_pairs(children, set(found))))
+    picture = _make_picture(folded, lambda node: (), f"Topological order from {wrt}", outputs=False)
+    picture = _highlight(picture, set(found), set(_list_edges(children, set(found))))
     number = {name: str(i) for i, name in enumerate(found, 1)}
     steps = set(pairwise(path))
     return replace(
@@ -226,7 +226,7 @@ def order(folded: Folded, wrt: str) -> Picture:
     )
 
 
-def _pairs(children: dict[str, list[str]], inside: set[str]) -> list[tuple[str, str]]:
+def _list_edges(children: dict[str, list[str]], inside: set[str]) -> list[tuple[str, str]]:
     return [(tail, head) for tail in inside for head in children[tail]]
 
 
@@ -271,26 +271,26 @@ def _highlight(picture: Picture, names: set[str], edges: set[tuple[str, str]]) -
     )
 
 
-def _picture(
+def _make_picture(
     folded: Folded, below: Callable[[Node], Lines], title: str, outputs: bool = True
 ) -> Picture:
-    vertices = [_vertex(folded, box, below) for box in folded.boxes]
+    vertices = [_make_vertex(folded, box, below) for box in folded.boxes]
     edges = [Edge(folded.name(tail), folded.name(head)) for tail, head in folded.edges]
     if outputs:
         for name, node in labels.output_names(folded.program):
             end = f"→{name}"
-            vertices.append(Vertex(end, TextLine(_output(folded, name)), shape="none"))
+            vertices.append(Vertex(end, TextLine(_name_output(folded, name)), shape="none"))
             edges.append(Edge(folded.name(folded.owner[node]), end))
-    return Picture(tuple(vertices), tuple(edges), title, _description(folded))
+    return Picture(tuple(vertices), tuple(edges), title, _describe(folded))
 
 
-def _output(folded: Folded, name: str) -> str:
+def _name_output(folded: Folded, name: str) -> str:
     inputs = [folded.program.names[node] for node in folded.program.inputs]
     text = f"{name} = f({', '.join(inputs)})"
     return text if len(text) <= 16 and len(folded.program.outputs) == 1 else name
 
 
-def _vertex(folded: Folded, box: Box, below: Callable[[Node], Lines]) -> Vertex:
+def _make_vertex(folded: Folded, box: Box, below: Callable[[Node], Lines]) -> Vertex:
     name = folded.name(box)
     if not box.single:
         told = [TextLine(labels.shorten(text, 44), code=True) for text in box.title.split("\n")]
@@ -303,7 +303,7 @@ def _vertex(folded: Folded, box: Box, below: Callable[[Node], Lines]) -> Vertex:
     return Vertex(name, TextLine(name), below(node), tone=tone, hint=hint)
 
 
-def _description(folded: Folded) -> str:
+def _describe(folded: Folded) -> str:
     program = folded.program
     inputs = [program.names[node] for node in program.inputs]
     shown = [node for node in program.nodes if node.primitive is not None]

@@ -92,10 +92,10 @@ def svg(picture: Picture, layout: Layout) -> str:
     names = {vertex.name for vertex in picture.visible}
     for edge, route in zip(picture.edges, layout.routes, strict=True):
         if edge.tail in names and edge.head in names:
-            lines += _edge(edge, route)
+            lines += _draw_edge(edge, route)
     for vertex in picture.visible:
-        lines += _vertex(vertex, layout.positions[vertex.name])
-    lines += _legend(picture, layout)
+        lines += _draw_vertex(vertex, layout.positions[vertex.name])
+    lines += _draw_legend(picture, layout)
     return "\n".join([*lines, "</svg>", ""])
 
 
@@ -114,20 +114,20 @@ def _number(x: float) -> str:
     return f"{x:.1f}".removesuffix(".0")
 
 
-def _edge(edge: Edge, route: list[Point]) -> Iterator[str]:
+def _draw_edge(edge: Edge, route: list[Point]) -> Iterator[str]:
     """Draw the curve up to its arrowhead, and the arrowhead."""
     tone = f" ad-edge-{edge.tone}" if edge.tone else ""
     head = f" ad-head-{edge.tone}" if edge.tone else ""
     end, direction = route[-1], _direction(route)
     if edge.bare:
-        yield f'<path class="ad-edge{tone}" d="{_curve(route)}"/>'
+        yield f'<path class="ad-edge{tone}" d="{_draw_curve(route)}"/>'
         return
     base = end[0] - direction[0] * (_TIP - _NOTCH), end[1] - direction[1] * (_TIP - _NOTCH)
-    yield f'<path class="ad-edge{tone}" d="{_curve([*route[:-1], base])}"/>'
+    yield f'<path class="ad-edge{tone}" d="{_draw_curve([*route[:-1], base])}"/>'
     yield f'<path class="ad-head{head}" d="{_arrowhead(end, direction)}"/>'
 
 
-def _curve(points: list[Point]) -> str:
+def _draw_curve(points: list[Point]) -> str:
     start, *rest = (f"{_number(x)},{_number(y)}" for x, y in points)
     curves = " ".join(f"C{' '.join(rest[i : i + 3])}" for i in range(0, len(rest), 3))
     return f"M{start} {curves}"
@@ -151,7 +151,7 @@ def _arrowhead(tip: Point, direction: Point) -> str:
     return "M" + " L".join(f"{_number(a)},{_number(b)}" for a, b in corners) + "Z"
 
 
-def _vertex(vertex: Vertex, place: Point) -> Iterator[str]:
+def _draw_vertex(vertex: Vertex, place: Point) -> Iterator[str]:
     x, y = place
     yield f'<g data-name="{escape(vertex.name)}">'
     if vertex.hint:
@@ -224,7 +224,7 @@ def _legend_width(picture: Picture) -> float:
     return max((TextLine(text).width(LABEL) + 84 for _, text in picture.legend), default=0.0)
 
 
-def _legend(picture: Picture, layout: Layout) -> Iterator[str]:
+def _draw_legend(picture: Picture, layout: Layout) -> Iterator[str]:
     y = layout.height
     for tone, text in picture.legend:
         x = 18.0
@@ -232,7 +232,7 @@ def _legend(picture: Picture, layout: Layout) -> Iterator[str]:
             ends = [(x + 34, y), (x, y)] if tone == "reverse" else [(x, y), (x + 34, y)]
             third = (ends[1][0] - ends[0][0]) / 3
             route = [ends[0], (ends[0][0] + third, y), (ends[0][0] + 2 * third, y), ends[1]]
-            yield from _edge(Edge("", "", tone), route)
+            yield from _draw_edge(Edge("", "", tone), route)
             x += 44
         where = f'x="{_number(x)}" y="{_number(y + 4)}"'
         yield f'<text class="ad-text ad-legend" {where}>{_spans(text, LABEL)}</text>'

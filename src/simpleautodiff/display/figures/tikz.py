@@ -45,11 +45,11 @@ def tikz(picture: Picture, layout: Layout) -> str:
     names = {vertex.name for vertex in picture.visible}
     lines = [f"% {picture.title}"]
     for vertex in picture.visible:
-        lines += _vertex(vertex, layout.positions[vertex.name])
+        lines += _write_vertex(vertex, layout.positions[vertex.name])
     for edge, route in zip(picture.edges, layout.routes, strict=True):
         if edge.tail in names and edge.head in names:
-            lines.append(_edge(edge, route))
-    lines += _legend(picture, layout)
+            lines.append(_write_edge(edge, route))
+    lines += _write_legend(picture, layout)
     return _HEAD + "\n".join(lines) + "\n" + _TAIL
 
 
@@ -74,7 +74,7 @@ def _cm(pixels: float) -> str:
     return f"{pixels / _PIXELS:.3f}".rstrip("0").rstrip(".").replace("-0.000", "0") or "0"
 
 
-def _vertex(vertex: Vertex, place: Point) -> Iterator[str]:
+def _write_vertex(vertex: Vertex, place: Point) -> Iterator[str]:
     wide, high = vertex.body
     name = f"({re.sub(r'[^A-Za-z0-9]+', '-', vertex.name)})"
     style = ["vertex"]
@@ -106,7 +106,7 @@ def _line(line: TextLine) -> str:
     return f"\\textcolor{{{colour}}}{{{line.latex}}}" if colour else line.latex
 
 
-def _edge(edge: Edge, route: list[Point]) -> str:
+def _write_edge(edge: Edge, route: list[Point]) -> str:
     style = (f"edge-{edge.tone}" if edge.tone else "edge") + ",-" * edge.bare
     path = _write_position(route[0])
     for i in range(1, len(route), 3):
@@ -115,7 +115,7 @@ def _edge(edge: Edge, route: list[Point]) -> str:
     return f"\\draw[{style}] {path};"
 
 
-def _legend(picture: Picture, layout: Layout) -> Iterator[str]:
+def _write_legend(picture: Picture, layout: Layout) -> Iterator[str]:
     y = layout.height
     for tone, text in picture.legend:
         x = 18.0

@@ -64,8 +64,8 @@ def value_terms(program: Program, node: Node) -> tuple[Term, Term]:
     """Return the right-hand side of a step in symbols, and with numbers."""
     primitive = node.primitive
     assert primitive is not None
-    symbols = render(primitive, tuple(_names(program, node)))
-    return symbols, write_true(lambda: render(primitive, tuple(_numbers(node))), node.value)
+    symbols = render(primitive, tuple(_list_names(program, node)))
+    return symbols, write_true(lambda: render(primitive, tuple(_list_numbers(node))), node.value)
 
 
 def write_value(node: Node) -> str:
@@ -126,14 +126,14 @@ def adjoint_terms(
     """Return ū = Σ v̄ ∂v/∂u in symbols and with numbers; `before` is what ū was, and its number."""
 
     def write(in_numbers: bool) -> Term:
-        terms = [_contribution(program, pull, in_numbers) for pull in pulls]
+        terms = [_write_contribution(program, pull, in_numbers) for pull in pulls]
         old = [] if before is None else [Term(before[1]) if in_numbers else before[0]]
         return _sum([*old, *terms])
 
     return write(False), write_true(lambda: write(True), total)
 
 
-def _contribution(program: Program, pull: Pull, in_numbers: bool) -> Term:
+def _write_contribution(program: Program, pull: Pull, in_numbers: bool) -> Term:
     """Write v̄ ∂v/∂u as the sweep adds it to ū.
 
     Where u is real, it is the real part; where u was broadcast to the shape of v, the sum over
@@ -183,14 +183,14 @@ def partial_name(of: str, wrt: str) -> Term:
     return Term(f"∂{of}/∂{wrt}", latex=latex)
 
 
-def _names(program: Program, node: Node) -> list[Any]:
+def _list_names(program: Program, node: Node) -> list[Any]:
     return [
         Term(program.names[arg], value=arg.value) if type(arg) in NODES else _constant(arg)
         for arg in node.args
     ]
 
 
-def _numbers(node: Node) -> list[Any]:
+def _list_numbers(node: Node) -> list[Any]:
     return [_number(arg) if type(arg) in NODES else _constant(arg) for arg in node.args]
 
 
@@ -208,7 +208,7 @@ def _symbolic(program: Program, node: Node, k: int, derivative: Any, in_numbers:
     assert node.primitive is not None
     if isinstance(derivative, Linear):
         return partial_name(program.names[node], program.names[node.args[k]])
-    args = _numbers(node) if in_numbers else _names(program, node)
+    args = _list_numbers(node) if in_numbers else _list_names(program, node)
     value = Term(node.value) if in_numbers else Term(program.names[node], value=node.value)
     try:
         slope = node.primitive.partial(k, value, tuple(args))
@@ -279,7 +279,7 @@ def _formula(
 ) -> Term | None:
     """Return what a linear map makes of a seed, if its rule is a formula."""
     assert node.primitive is not None
-    named = _numbers(node) if in_numbers else _names(program, node)
+    named = _list_numbers(node) if in_numbers else _list_names(program, node)
     own = Term(node.value) if in_numbers else Term(program.names[node], value=node.value)
     level = FormulaLevel()
     with level:

@@ -9,7 +9,6 @@ import math
 import re
 import shutil
 import textwrap
-import unicodedata
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -61,7 +60,7 @@ def _write_rows(
 ) -> list[str]:
     """Return the lines of a table; source lines are at the right, or `above` rows and long once."""
     columns = _columns(table)
-    widths = [max((_width(row.cells[i].text) for row in table.rows), default=0) for i in columns]
+    widths = _find_widths(table, columns)
     length = sum(widths) + 3 * (len(widths) - 1) + 1
     found: list[str] = []
     sources, told = iter(_source_lines(table)), set[str]()
@@ -81,10 +80,10 @@ def _write_rows(
             line = _align(_show(row, columns), widths)
             line = f"{_pad(line, length)}   {note}" if note else line.rstrip()
             found += broken(line) if broken else [line]
-    return found + [part for said in _remarks(table) for part in (above(said) if above else [said])]
+    return found + [part for said in _remark(table) for part in (above(said) if above else [said])]
 
 
-def _remarks(table: Table) -> list[str]:
+def _remark(table: Table) -> list[str]:
     return [table.remark] if table.remark else []
 
 
@@ -124,12 +123,13 @@ def _notes(table: Table) -> list[str]:
     return ["   ".join(filter(None, (row.variable, line))) for row, line in pairs]
 
 
-def _width(cell: str) -> int:
-    return sum(not unicodedata.combining(character) for character in cell)
+def _find_widths(table: Table, columns: list[int]) -> list[int]:
+    texts = [[row.cells[i].text for row in table.rows] for i in columns]
+    return [max(map(count_columns, column), default=0) for column in texts]
 
 
 def _pad(cell: str, width: int) -> str:
-    return cell + " " * (width - _width(cell))
+    return cell + " " * (width - count_columns(cell))
 
 
 def write_rich(table: Table) -> str:
@@ -156,7 +156,7 @@ def write_rich(table: Table) -> str:
     console = Console(file=io.StringIO(), force_terminal=True, width=_terminal_width())
     console.print(drawn)
     written: str = console.file.getvalue()  # type: ignore[attr-defined]
-    return "\n".join([written.rstrip("\n"), *_remarks(table)])
+    return "\n".join([written.rstrip("\n"), *_remark(table)])
 
 
 def _escape_brackets(cell: str) -> str:
@@ -183,8 +183,8 @@ def write_markdown(table: Table) -> str:
         cells = list(map(_escape_bars, _show(row, columns)))
         if row.folded:
             cells[:2] = ["⋮", _escape_bars(row.folded)]
-        lines.append(_join_with_bars(cells + [_code(note)] * noted))
-    return "\n\n".join(["\n".join(lines), *_remarks(table)])
+        lines.append(_join_with_bars(cells + [_write_code(note)] * noted))
+    return "\n\n".join(["\n".join(lines), *_remark(table)])
 
 
 def _join_with_bars(cells: list[str]) -> str:
@@ -195,7 +195,7 @@ def _escape_bars(cell: str) -> str:
     return re.sub(r"([\\`*_{}\[\]|<>])", r"\\\1", cell)
 
 
-def _code(note: str) -> str:
+def _write_code(note: str) -> str:
     return f"`{note.replace('|', chr(0x2502)).replace('`', chr(39))}`" if note else ""
 
 
@@ -226,7 +226,7 @@ def write_latex(table: Table) -> str:
             pairs = zip(written, broken, strict=True)
             cells = [_make_breakable(cell) if cell and breaks else cell for cell, breaks in pairs]
             lines.append(f"  {' & '.join(cells)}{room} {end}")
-    remarks = [rf"\par {latex_text(remark)}" for remark in _remarks(table)]
+    remarks = [rf"\par {latex_text(remark)}" for remark in _remark(table)]
     return "\n".join([*lines, r"\end{tabular}", r"\right.$" + "}" * any(broken), *remarks])
 
 
@@ -236,7 +236,7 @@ _WIDE, _NARROW = 84, 18  # characters that fit in a line; in a column that is ne
 
 def _column_shapes(table: Table, columns: list[int]) -> list[str]:
     """Return the type of each column: l, or a share of the line width if the table is too wide."""
-    widths = [max((_width(row.cells[i].text) for row in table.rows), default=0) for i in columns]
+    widths = _find_widths(table, columns)
     if sum(widths) + 4 * len(widths) <= _WIDE:
         return ["l"] * len(columns)
     room = 0.88 - sum(width + 4 for width in widths if width <= _NARROW) / _WIDE
@@ -284,7 +284,7 @@ def write_html(table: Table) -> str:
         lines.append("</tbody>")
     lines += [
         f'<tfoot><tr><td colspan="{len(heads)}">{html.escape(remark)}</td></tr></tfoot>'
-        for remark in _remarks(table)
+        for remark in _remark(table)
     ]
     return "\n".join([*lines, "</table>"])
 
@@ -378,7 +378,7 @@ def write_grid(
         return "\n".join(
             [*top, f"<thead><tr>{head}</tr></thead>", "<tbody>", *body_rows, "</tbody></table>"]
         )
-    widths = [max(_width(row[i]) for row in (heads, *rows)) for i in range(len(heads))]
+    widths = [max(count_columns(row[i]) for row in (heads, *rows)) for i in range(len(heads))]
     lines = [
         "  ".join(
             _pad(show_minus(cell), width) for cell, width in zip(row, widths, strict=True)

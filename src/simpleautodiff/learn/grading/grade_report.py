@@ -109,9 +109,9 @@ def write_number(x: Any) -> str:
 
 def write_headline(run: CaseRun) -> str:
     """Name the graph, the number returned and the right one: "x - x: you return 2, right is 0"."""
-    asked = _written(run)
+    asked = _write_graph(run)
     if not run.numbers:
-        return f"{asked}: {_outcome(run)}"
+        return f"{asked}: {_say_outcome(run)}"
     names = name_numbers(run)
     pairs = zip(names, run.found, run.right, strict=True)
     wrong = [(n, a, b) for n, a, b in pairs if write_number(a) != write_number(b)]
@@ -122,14 +122,14 @@ def write_headline(run: CaseRun) -> str:
     return f"{asked}: you return {write_number(yours)} for {name}, right is {write_number(right)}"
 
 
-def _written(run: CaseRun) -> str:
+def _write_graph(run: CaseRun) -> str:
     if run.case.length:
         return run.case.name
     text = str(run.case.graph)
     return text if len(text) < 160 else f"{text[:70]} ... {text[-70:]}"
 
 
-def _outcome(run: CaseRun) -> str:
+def _say_outcome(run: CaseRun) -> str:
     if "budget" in run.result:
         return f"stopped after {run.case.budget} operations"
     if "error" in run.result:

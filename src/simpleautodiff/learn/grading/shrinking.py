@@ -34,7 +34,7 @@ def _smaller(graph: Graph) -> Iterator[Graph]:
         name, _, args = graph.steps[k]
         rest = graph.steps[:k] + graph.steps[k + 1 :]
         for arg in dict.fromkeys(arg for arg in args if isinstance(arg, str)):
-            steps = tuple(_renamed(step, name, arg) for step in rest)
+            steps = tuple(_rename_argument(step, name, arg) for step in rest)
             output = arg if graph.output == name else graph.output
             yield _tidy(replace(graph, steps=steps, output=output))
     for k, (name, operation, args) in enumerate(graph.steps):
@@ -47,7 +47,7 @@ def _smaller(graph: Graph) -> Iterator[Graph]:
                     yield _tidy(replace(graph, steps=steps))
 
 
-def _renamed(step: Step, old: str, new: str) -> Step:
+def _rename_argument(step: Step, old: str, new: str) -> Step:
     name, operation, args = step
     return name, operation, tuple(new if arg == old else arg for arg in args)
 

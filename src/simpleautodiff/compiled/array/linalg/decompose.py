@@ -35,7 +35,7 @@ def cholesky(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     return result
 
 
-def _eigh(plan: LoopSchedule, line: Line, a: Any) -> Ref:
+def _decompose_symmetric(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     """Return the line of eigenvectors, row by row, and the eigenvalues behind them."""
     *stack, n, _ = shape_of(plan, a)
     work = 1 + 6 * n + 2 * n * n + 3 + 5 * n
@@ -50,13 +50,13 @@ def _eigh(plan: LoopSchedule, line: Line, a: Any) -> Ref:
 def eigenvalues(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     """Return the eigenvalues of symmetric matrices."""
     n = line.shape[-1]
-    return part_of(plan, _eigh(plan, line, a), n * n, (n,))
+    return part_of(plan, _decompose_symmetric(plan, line, a), n * n, (n,))
 
 
 def eigenvectors(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     """Return the eigenvectors of symmetric matrices."""
     n = line.shape[-1]
-    return swap(plan, part_of(plan, _eigh(plan, line, a), 0, (n, n)))
+    return swap(plan, part_of(plan, _decompose_symmetric(plan, line, a), 0, (n, n)))
 
 
 def _work_of_svd(m: int, n: int, dtype: Any, vectors: bool) -> int:
@@ -66,7 +66,7 @@ def _work_of_svd(m: int, n: int, dtype: Any, vectors: bool) -> int:
     return int(ask(m, n, compute_uv=vectors, full_matrices=False)[0])
 
 
-def _singular(plan: LoopSchedule, a: Any, dtype: Any) -> tuple[Ref, Ref, Ref]:
+def _decompose_singular(plan: LoopSchedule, a: Any, dtype: Any) -> tuple[Ref, Ref, Ref]:
     """Return Uᵀ, the singular values and V."""
     *stack, m, n = shape_of(plan, a)
     k = min(m, n)
@@ -81,7 +81,7 @@ def _singular(plan: LoopSchedule, a: Any, dtype: Any) -> tuple[Ref, Ref, Ref]:
 
 def svd(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     """Return U, the singular values and V, one below the other."""
-    left, values, right = _singular(plan, a, line.dtype)
+    left, values, right = _decompose_singular(plan, a, line.dtype)
     stack, k = line.shape[:-2], line.shape[-1]
     middle = row_line(plan, "reshape", (values, (*stack, 1, k)), (*stack, 1, k), values)
     return _below_each_other(plan, line, swap(plan, left), middle, right)
@@ -101,7 +101,7 @@ def pinv(plan: LoopSchedule, line: Line, a: Any) -> Ref | None:
     cut = 1e-15 if line.args[1] is None else line.args[1]
     if type(cut) is not float:
         return None
-    left, values, right = _singular(plan, a, line.dtype)
+    left, values, right = _decompose_singular(plan, a, line.dtype)
     stack, k = line.shape[:-2], shape_of(plan, values)[-1]
     first = row_line(plan, "getitem", (values, (..., slice(0, 1))), (*stack, 1), values)
     bound = row_line(plan, "mul", (first, cut), (*stack, 1), values)

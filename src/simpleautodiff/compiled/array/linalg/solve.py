@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from simpleautodiff.compiled.array.schedule import LoopSchedule
 
 
-def _lu(plan: LoopSchedule, a: Any, dtype: Any, must: bool = True) -> tuple[Any, bool]:
+def _factor(plan: LoopSchedule, a: Any, dtype: Any, must: bool = True) -> tuple[Any, bool]:
     """Return the line of L, U and row exchanges, and whether they are those of aᵀ."""
     *stack, n, _ = shape_of(plan, a)
 
@@ -72,7 +72,7 @@ def _solve_factored(plan: LoopSchedule, a: Any, b: Any, stack: Shape, dtype: Any
     lower = plan.triangles.get(plan.view(a))
     if lower is not None:
         return _substitute(plan, a, b, stack, dtype, lower)
-    lu, turned = _lu(plan, a, dtype)
+    lu, turned = _factor(plan, a, dtype)
     n, k = shape_of(plan, b)[-2:]
     what = LapackRoutine("lu_solve", stack, k, n, option="T" if turned else "N")
     solved = add_routine(plan, what, (swap_if_matrix(plan, b), lu), dtype)
@@ -107,7 +107,7 @@ def solve_triangular(plan: LoopSchedule, line: Line, a: Any, b: Any) -> Ref | No
     if any(type(x) is not Ref and not np.isfinite(x).all() for x in (a, b)):
         return None
     a = for_blas(plan, _for_all(plan, a, stack))
-    largest = [_largest(plan, x) for x in (a, b) if type(x) is Ref]
+    largest = [_find_largest(plan, x) for x in (a, b) if type(x) is Ref]
     return _substitute(plan, a, b, stack, line.dtype, lower, unit, largest)
 
 
@@ -133,7 +133,7 @@ def _substitute(
     return swap(plan, part_of(plan, solved, 0, (k, n)))
 
 
-def _largest(plan: LoopSchedule, x: Ref) -> Ref:
+def _find_largest(plan: LoopSchedule, x: Ref) -> Ref:
     """Return the largest absolute value; it is not finite if an element is not."""
 
     def make() -> Ref:
@@ -150,7 +150,7 @@ def _largest(plan: LoopSchedule, x: Ref) -> Ref:
 def logabsdet(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     """Add up the logarithms of the diagonal of U."""
     n, stack = shape_of(plan, a)[-1], line.shape
-    lu, _ = _lu(plan, a, line.dtype, must=False)
+    lu, _ = _factor(plan, a, line.dtype, must=False)
     whole = row_line(plan, "reshape", (lu, (*stack, n * (n + 1))), (*stack, n * (n + 1)), lu)
     index = (..., slice(None, None, n + 1))
     diagonal = row_line(plan, "getitem", (whole, index), (*stack, n), lu)
@@ -161,7 +161,7 @@ def logabsdet(plan: LoopSchedule, line: Line, a: Any) -> Ref:
 
 def sign(plan: LoopSchedule, line: Line, a: Any) -> Ref:
     """Count the row exchanges, and the negative elements on the diagonal of U."""
-    lu, _ = _lu(plan, a, line.dtype, must=False)
+    lu, _ = _factor(plan, a, line.dtype, must=False)
     signs = add_routine(plan, LapackRoutine("det_sign", line.shape, 1, 1), (lu,), line.dtype)
     return row_line(plan, "reshape", (signs, line.shape), line.shape, lu)
 
@@ -179,7 +179,7 @@ def is_singular(plan: LoopSchedule, line: Line, a: Any) -> Ref | None:
     NumPy compares the smallest and the largest singular value, which take much longer to find.
     """
     n, stack, dtype = shape_of(plan, a)[-1], line.shape, dtype_of(plan, a)
-    lu, turned = _lu(plan, a, dtype, must=False)
+    lu, turned = _factor(plan, a, dtype, must=False)
     if type(lu) is not Ref:
         return None
     rank = len(stack)

@@ -91,15 +91,15 @@ class _CLoopWriter:
         """Write the loops from an axis on."""
         here = [pair for pair in self.registers if self._level(pair[1]) == axis]
         for number, fold in here:
-            self.write(f"total{number} = {_first(fold)};")
+            self.write(f"total{number} = {_write_first(fold)};")
         if axis == len(self.axes) - 1:
-            self._row(axis)
+            self._write_row(axis)
         else:
             self._open(f"i{axis}", "0", str(self.axes[axis]))
             self.nest(axis + 1)
             self._close()
         for number, fold in here:
-            to, total = self._element(fold.to), f"total{number}"
+            to, total = self._read(fold.to), f"total{number}"
             self.write(f"{to} = {_together(fold, to, total) if fold.in_memory else total};")
 
     def _level(self, fold: Fold) -> int:
@@ -113,7 +113,7 @@ class _CLoopWriter:
         self.depth -= 1
         self.write("}")
 
-    def _row(self, axis: int) -> None:
+    def _write_row(self, axis: int) -> None:
         """Write the innermost loop, along the last axis."""
         size = self.axes[axis]
         if not self.loop.shape:
@@ -128,7 +128,7 @@ class _CLoopWriter:
         self.depth += 1
         self.write(f"last = first + {C_SUM_BLOCK} < {size} ? first + {C_SUM_BLOCK} : {size};")
         for number, fold in self.registers:
-            self.write(f"sum{number} = {_first(fold)};")
+            self.write(f"sum{number} = {_write_first(fold)};")
         self._open(f"i{axis}", "first", "last")
         self._body("sum")
         self._close()
@@ -146,15 +146,15 @@ class _CLoopWriter:
             if operation == "const":
                 continue
             if operation == "input":
-                text = self._element(self.loop.loads[args[0]])
+                text = self._read(self.loop.loads[args[0]])
             else:
                 names = [self._name(arg) for arg in args]
                 text = step_in_c(operation, flat.dtypes[args[-1]], names)
             self.write(f"const {TYPES[flat.dtypes[place]]} v{place} = {text};")
         for place, to in self.loop.stores:
-            self.write(f"{self._element(to)} = {self._name(place)};")
+            self.write(f"{self._read(to)} = {self._name(place)};")
         for number, fold in enumerate(self.loop.folds):
-            total = f"{accumulator}{number}" if fold.in_registers else self._element(fold.to)
+            total = f"{accumulator}{number}" if fold.in_registers else self._read(fold.to)
             self.write(f"{total} = {_together(fold, total, self._name(fold.place))};")
 
     def _name(self, place: int) -> str:
@@ -162,7 +162,7 @@ class _CLoopWriter:
             return f"v{place}"
         return constant_in_c(self.flat.number(place).item(), self.flat.dtypes[place])
 
-    def _element(self, access: Access) -> str:
+    def _read(self, access: Access) -> str:
         """Write the element of a buffer that an access reads here."""
         element = f"{self.bases[self.address(access.slot)]}[{self._index(access)}]"
         inside = [
@@ -172,7 +172,7 @@ class _CLoopWriter:
         ]
         if not inside:
             return element
-        other = self._element(access.under) if access.under else constant_in_c(0, access.dtype)
+        other = self._read(access.under) if access.under else constant_in_c(0, access.dtype)
         return f"({' && '.join(inside)} ? {element} : {other})"
 
     def _index(self, access: Access) -> str:
@@ -181,11 +181,11 @@ class _CLoopWriter:
             if step:
                 terms.append(f"i{axis}" if step == 1 else f"{step} * i{axis}")
         if access.places:
-            terms.append(self._element(access.places))
+            terms.append(self._read(access.places))
         return " + ".join(terms) or "0"
 
 
-def _first(fold: Fold) -> str:
+def _write_first(fold: Fold) -> str:
     """Write the initial number of a sum or an extreme."""
     kind, is_max = fold.to.dtype, fold.operation == "maximum"
     if fold.operation == "add":

@@ -99,18 +99,18 @@ def _mark_unused(file: CFile, lines: list[str]) -> list[str]:
 
 def _in_parts(file: CFile, kernel: Kernel, name: str, parts: SplitProgram, kind: str) -> list[str]:
     members = [f"    {pointer.replace('restrict ', '')};" for pointer in file.pointers()]
-    union = f"union {name}_cell {{ double d; int64_t l; }};"
-    leaves = [f"struct {name}_leaves {{", *members, f"    union {name}_cell *w;", "};"]
+    union = f"union {name}_write_cell {{ double d; int64_t l; }};"
+    leaves = [f"struct {name}_leaves {{", *members, f"    union {name}_write_cell *w;", "};"]
     pieces = ["\n".join([union, *leaves])]
     for number, part in enumerate(parts.parts):
         head = f"static int {name}_part{number}(const struct {name}_leaves *at)"
         body = _part(file, kernel, parts, part, "at->")
         pieces.append(function_in_c(head, ["(void)at;", *body]))
-    return [*pieces, function_in_c(file.head(name, kind), _calls(file, name, parts))]
+    return [*pieces, function_in_c(file.head(name, kind), _write_calls(file, name, parts))]
 
 
-def _calls(file: CFile, name: str, parts: SplitProgram) -> list[str]:
-    cell, large = f"union {name}_cell", parts.size > C_STACK_CELLS
+def _write_calls(file: CFile, name: str, parts: SplitProgram) -> list[str]:
+    cell, large = f"union {name}_write_cell", parts.size > C_STACK_CELLS
     lines = [f"struct {name}_leaves at;", "int status = 0;"]
     if large:
         lines += [f"{cell} *w = ({cell} *)malloc({parts.size} * sizeof *w);"]
@@ -145,8 +145,8 @@ def write_rows(file: CFile, name: str, kind: str = "int") -> None:
 
 def _part(file: CFile, kernel: Kernel, parts: SplitProgram, part: Part, at: str) -> list[str]:
     flat, here = kernel.program, set(part.places)
-    inputs = _elements(at, file.inputs)
-    outputs = _elements(at, file.outputs)
+    inputs = _write_elements(at, file.inputs)
+    outputs = _write_elements(at, file.outputs)
 
     def name(place: int) -> str:
         operation, *args = flat.steps[place]
@@ -154,10 +154,10 @@ def _part(file: CFile, kernel: Kernel, parts: SplitProgram, part: Part, at: str)
             return inputs[args[0]]
         if operation == "const":
             return constant_in_c(flat.number(place).item(), flat.dtypes[place])
-        return f"v{place}" if place in here else _cell(parts.slots[place], flat.dtypes[place])
+        return f"v{place}" if place in here else _write_cell(parts.slots[place], flat.dtypes[place])
 
     lines = [
-        f"const {TYPES[flat.dtypes[place]]} v{place} = {_line(flat, place, name)};"
+        f"const {TYPES[flat.dtypes[place]]} v{place} = {_write_line(flat, place, name)};"
         for place in part.places
     ]
     for place in part.kept:
@@ -171,16 +171,16 @@ def _part(file: CFile, kernel: Kernel, parts: SplitProgram, part: Part, at: str)
     return [*lines, "return 0;"]
 
 
-def _elements(at: str, leaves: Sequence[Parameter]) -> list[str]:
+def _write_elements(at: str, leaves: Sequence[Parameter]) -> list[str]:
     return [f"{at}{leaf.name}[{i}]" for leaf in leaves for i in range(leaf.size)]
 
 
-def _cell(slot: int, kind: str) -> str:
+def _write_cell(slot: int, kind: str) -> str:
     conversion = {FLOAT32: "(float)", BOOL: "(unsigned char)"}.get(kind, "")
     return f"{conversion}at->w[{slot}].{'d' if kind in (FLOAT64, FLOAT32) else 'l'}"
 
 
-def _line(flat: ScalarProgram, place: int, name: Callable[[int], str]) -> str:
+def _write_line(flat: ScalarProgram, place: int, name: Callable[[int], str]) -> str:
     operation, *args = flat.steps[place]
     names = [name(arg) for arg in args]
     return step_in_c(operation, flat.dtypes[args[-1]], names)

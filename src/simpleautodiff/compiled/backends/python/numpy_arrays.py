@@ -204,7 +204,7 @@ class _NumpyWriter:
             return f"{pieces[0].text} {_SIGNS[what]} {pieces[1].text}"
         spelled = find_public_name(what)
         if not spelled:
-            raise _refusal(line)
+            raise _make_refusal(line)
         settings = [f"{key}={self._piece(arg).text}" for key, arg in line.kwargs.items()]
         return f"{spelled}({', '.join([join_arguments(pieces), *settings])})"
 
@@ -233,10 +233,10 @@ class _NumpyWriter:
             own = name if dtype == "float64" else f"{name}_{dtype}"
             self.helpers[own] = _write_lowered(line, own)
             return Piece(f"{own}({join_arguments(pieces)})")
-        if not line.what.arrays and hasattr(_special(), _SCIPY.get(name, name)):
+        if not line.what.arrays and hasattr(_import_special(), _SCIPY.get(name, name)):
             kind = f".astype({dtype!r})" * (dtype != "float64")
             return Piece(f"special.{_SCIPY.get(name, name)}({join_arguments(pieces)}){kind}")
-        raise _refusal(line)
+        raise _make_refusal(line)
 
     def _of_rows(self, line: Line) -> str:
         """Write a batched function: its program takes and returns columns."""
@@ -259,7 +259,7 @@ class _NumpyWriter:
             return Piece(self._name(arg))
         if type(arg) in (tuple, list):
             inside = [self._piece(part).text for part in arg]
-            return Piece(_tuple(inside) if type(arg) is tuple else f"[{', '.join(inside)}]")
+            return Piece(_write_tuple(inside) if type(arg) is tuple else f"[{', '.join(inside)}]")
         piece = write_literal(arg)
         if not isinstance(arg, np.ndarray) or arg.size <= MAX_INLINE_ELEMENTS:
             return piece
@@ -282,7 +282,7 @@ class _NumpyWriter:
             made = "array" if shared else "asarray"
             results.append(f"np.{made}({text}{kind})[()]" if shared or kind else text)
             seen.add(text)
-        return results[0] if len(results) == 1 else _tuple(results)
+        return results[0] if len(results) == 1 else _write_tuple(results)
 
     def _is_view(self, place: Ref) -> bool:
         """Tell whether a result may share memory with an argument or another result."""
@@ -329,7 +329,7 @@ def rows_in_python(rows: BatchedKernel, name: str, arguments: list[str]) -> str:
     return "\n\n\n".join([_AS_ROWS, own, "\n".join(function)])
 
 
-def _tuple(texts: list[str]) -> str:
+def _write_tuple(texts: list[str]) -> str:
     return f"({', '.join(texts)}{',' * (len(texts) == 1)})"
 
 
@@ -348,13 +348,13 @@ def _write_lowered(line: Line, name: str) -> str:
     return function_in_python(Kernel(flat, (leaf,) * len(places), (leaf,)), name)
 
 
-def _special() -> Any:
+def _import_special() -> Any:
     if importlib.util.find_spec("scipy") is None:
         return None
     return importlib.import_module("scipy.special")
 
 
-def _refusal(line: Line) -> ArgumentError:
+def _make_refusal(line: Line) -> ArgumentError:
     return ArgumentError(
         f"{line.name} has no name in NumPy or in scipy.special, so a program with it cannot be "
         "exported; export the parts before and after it"

@@ -25,10 +25,10 @@ def count_crossings(columns: Sequence[Sequence[str]], links: Sequence[Link]) -> 
     between: list[list[tuple[int, int]]] = [[] for _ in columns]
     for a, b in links:
         between[layer[a]].append((place[a], place[b]))
-    return sum(_inversions(pairs) for pairs in between)
+    return sum(_count_inversions(pairs) for pairs in between)
 
 
-def _inversions(pairs: list[tuple[int, int]]) -> int:
+def _count_inversions(pairs: list[tuple[int, int]]) -> int:
     seen: list[int] = []
     total = 0
     for _, right in sorted(pairs):
@@ -53,7 +53,7 @@ def arrange(columns: Columns, links: Sequence[Link], starts: int = STARTS) -> Co
         before[b].append(a)
         after[a].append(b)
     best, least = columns, count_crossings(columns, links)
-    for start in _starts(columns, starts):
+    for start in _list_starts(columns, starts):
         if least == 0:
             break
         found, count = _improve(start, links, before, after)
@@ -62,7 +62,7 @@ def arrange(columns: Columns, links: Sequence[Link], starts: int = STARTS) -> Co
     return best
 
 
-def _starts(columns: Columns, more: int) -> list[Columns]:
+def _list_starts(columns: Columns, more: int) -> list[Columns]:
     starts = [columns, [column[::-1] for column in columns]]
     if sum(map(len, columns)) <= SMALL:
         chance = random.Random(1)
@@ -123,7 +123,7 @@ def _exchange(
         for column in columns:
             for i in range(len(column) - 1):
                 a, b = column[i], column[i + 1]
-                gain = _gain(a, b, before, place) + _gain(a, b, after, place)
+                gain = _find_gain(a, b, before, place) + _find_gain(a, b, after, place)
                 if gain >= least:
                     column[i], column[i + 1] = b, a
                     place[a], place[b] = i + 1, i
@@ -131,7 +131,7 @@ def _exchange(
         least = 1
 
 
-def _gain(a: str, b: str, near: dict[str, list[str]], place: dict[str, int]) -> int:
+def _find_gain(a: str, b: str, near: dict[str, list[str]], place: dict[str, int]) -> int:
     """Return how many crossings on one side disappear when b is placed before a."""
     mine, other = [place[n] for n in near[a]], [place[n] for n in near[b]]
     return sum((p > q) - (p < q) for p in mine for q in other)

@@ -57,10 +57,10 @@ class _LayoutPlan:
     def __init__(self, picture: Picture, thorough: bool, inputs_late: bool) -> None:
         self.picture = picture
         self.vertex = {vertex.name: vertex for vertex in picture.vertices}
-        self.pairs = list(dict.fromkeys(_pair(edge) for edge in picture.edges))
+        self.pairs = list(dict.fromkeys(_order_ends(edge) for edge in picture.edges))
         self.twins = {pair: 0 for pair in self.pairs}
         for edge in picture.edges:
-            self.twins[_pair(edge)] += 1
+            self.twins[_order_ends(edge)] += 1
         names = [v.name for v in picture.vertices]
         layering = make_layering(names, self.pairs, thorough, inputs_late)
         self.layer, self.columns, self.chains = layering
@@ -77,7 +77,7 @@ class _LayoutPlan:
         if name in self.vertex:
             _, up, down = self.vertex[name].extent
             return Item(name, up + ROW_GAP / 2, down + ROW_GAP / 2)
-        spread = TWINS * (self.twins[_ends(name)] - 1) / 2
+        spread = TWINS * (self.twins[_read_ends(name)] - 1) / 2
         return Item(name, LANE_GAP / 2 + spread, LANE_GAP / 2 + spread)
 
     def _pull(self, a: str, b: str) -> float:
@@ -125,7 +125,7 @@ class _LayoutPlan:
         count = dict.fromkeys(self.pairs, 0)
         routes = []
         for edge in self.picture.edges:
-            pair = _pair(edge)
+            pair = _order_ends(edge)
             shift = TWINS * (count[pair] - (self.twins[pair] - 1) / 2)
             count[pair] += 1
             leaves, arrives = out[pair[0]][pair] + shift, into[pair[1]][pair] + shift
@@ -138,7 +138,7 @@ class _LayoutPlan:
     ) -> list[Point]:
         chain = self.chains[pair]
         start, end = self.vertex[pair[0]], self.vertex[pair[1]]
-        at = self.x[start.name] + _reach(start, leaves), self.y[start.name] + leaves
+        at = self.x[start.name] + _find_reach(start, leaves), self.y[start.name] + leaves
         route = [at]
         for a, b in pairwise(chain):
             offset = arrives if b == chain[-1] else shift
@@ -147,7 +147,7 @@ class _LayoutPlan:
             x1, y1 = self.bounds[self._layer_of(b)][0], self.y[b] + offset
             bend = (x1 - x0) * 0.5
             route += [(x0 + bend, y0), (x1 - bend, y1), (x1, y1)]
-        _level(route, self.x[end.name] - _reach(end, arrives))
+        _level(route, self.x[end.name] - _find_reach(end, arrives))
         return route
 
     def _layer_of(self, name: str) -> int:
@@ -174,16 +174,16 @@ class _LayoutPlan:
         return x - wide, y - up, x + wide, y + down
 
 
-def _pair(edge: Edge) -> tuple[str, str]:
+def _order_ends(edge: Edge) -> tuple[str, str]:
     return (edge.head, edge.tail) if edge.back else (edge.tail, edge.head)
 
 
-def _ends(lane: str) -> tuple[str, str]:
+def _read_ends(lane: str) -> tuple[str, str]:
     tail, head, _ = lane.split("\n")
     return tail, head
 
 
-def _reach(vertex: Vertex, offset: float) -> float:
+def _find_reach(vertex: Vertex, offset: float) -> float:
     """Return how far the outline of a vertex is from its centre, `offset` above or below it."""
     wide, high = vertex.body
     if vertex.shape != "circle" or abs(offset) >= high:

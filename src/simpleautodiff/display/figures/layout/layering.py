@@ -43,7 +43,7 @@ def assign_layers(
     >>> assign_layers(["a", "b", "c", "d"], [("a", "b"), ("b", "c"), ("a", "d"), ("c", "d")])
     {'a': 0, 'b': 1, 'c': 2, 'd': 3}
     """
-    parents, children = _neighbours(vertices, edges)
+    parents, children = _find_neighbours(vertices, edges)
     layer: dict[str, int] = {}
     for name in vertices:
         layer[name] = max((layer[parent] + 1 for parent in parents[name]), default=0)
@@ -55,7 +55,7 @@ def assign_layers(
     return layer
 
 
-def _neighbours(
+def _find_neighbours(
     vertices: Sequence[str], edges: Sequence[Link]
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     parents: dict[str, list[str]] = {name: [] for name in vertices}
@@ -99,16 +99,16 @@ def _try_moves(
     vertices: Sequence[str], edges: Sequence[Link], layer: dict[str, int]
 ) -> Iterator[dict[str, int]]:
     """Yield the layers after one move; for very small graphs, then after two."""
-    yield from _moves(vertices, edges, layer)
+    yield from _try_single_moves(vertices, edges, layer)
     if len(vertices) <= VERY_SMALL:
-        for other in _moves(vertices, edges, layer):
-            yield from _moves(vertices, edges, other)
+        for other in _try_single_moves(vertices, edges, layer):
+            yield from _try_single_moves(vertices, edges, other)
 
 
 def _arrange(
     layer: dict[str, int], edges: Sequence[Link], starts: int = STARTS
 ) -> tuple[Layering, int]:
-    chains = {edge: _chain(*edge, layer) for edge in edges}
+    chains = {edge: _make_chain(*edge, layer) for edge in edges}
     columns: Columns = [[] for _ in range(max(layer.values(), default=0) + 1)]
     for name, place in layer.items():
         columns[place].append(name)
@@ -120,17 +120,17 @@ def _arrange(
     return Layering(layer, columns, chains), count_crossings(columns, links)
 
 
-def _chain(tail: str, head: str, layer: dict[str, int]) -> list[str]:
+def _make_chain(tail: str, head: str, layer: dict[str, int]) -> list[str]:
     """Return the path of an edge: its tail, a lane in each layer between, its head."""
     between = range(layer[tail] + 1, layer[head])
     return [tail, *[f"{tail}\n{head}\n{i}" for i in between], head]
 
 
-def _moves(
+def _try_single_moves(
     vertices: Sequence[str], edges: Sequence[Link], layer: dict[str, int]
 ) -> Iterator[dict[str, int]]:
     """Yield the layers with one vertex moved: within its range, or later with all below it."""
-    parents, children = _neighbours(vertices, edges)
+    parents, children = _find_neighbours(vertices, edges)
     for name in vertices:
         if not children[name]:
             continue

@@ -1,4 +1,4 @@
-"""The tape machine computes what the program says: to the bit where there is one right result."""
+"""The interpreter computes what the program says: to the bit where there is one right result."""
 
 import itertools
 import tracemalloc

@@ -1,4 +1,4 @@
-"""Calls with ordinary numbers and arrays take the short way; what they give is in other tests."""
+"""Calls with ordinary numbers and arrays take the fast path; what they give is in other tests."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Arrays of which nothing is left, and matrices of one element: shapes as NumPy has them."""
+"""Empty arrays and matrices of one element: shapes as NumPy has them."""
 
 import numpy as np
 from numpy.polynomial import polynomial

@@ -1,4 +1,4 @@
-"""Kinds of number in compiled programs: bytes, complex, single and whole numbers as in NumPy."""
+"""Dtypes in compiled programs: bytes, complex, single precision and integers as in NumPy."""
 
 import numpy as np
 import pytest
