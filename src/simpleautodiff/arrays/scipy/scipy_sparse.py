@@ -131,7 +131,7 @@ class PlainFactors:
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        return type(self._superlu)
+        return self._superlu.__class__  # perhaps of a second copy of this package
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._superlu, name)
