@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.compiled import jit_function
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
-from simpleautodiff.transforms import recorded_call
 
 pytest.importorskip("llvmlite")
 SCALES = {"factor": 1.5}
@@ -689,33 +687,3 @@ def test_indices_that_a_step_computes():
     compiled = ad.jit(ad.grad(carry_along), tier="optimised")
     np.testing.assert_allclose(compiled(x), ad.grad(carry_along)(x), rtol=1e-12)
     assert "recorded by one step" in compiled.explain()
-
-
-def test_a_sweep_over_a_long_tape_is_left_to_a_program_with_the_loop(monkeypatch):
-    monkeypatch.setattr(recorded_call, "LONG_TAPE", 1000)
-
-    def f(x):
-        y = 1.0
-        for k in range(2000):
-            y = 0.99 * y + np.sin(x * k)
-        return y
-
-    compiled = ad.jit(ad.grad(f))
-    first = compiled(0.5)
-    assert "recorded by one step each" in compiled.explain()
-    k = np.arange(2000)
-    assert first == pytest.approx(np.sum(0.99 ** (1999 - k) * k * np.cos(0.5 * k)), rel=1e-9)
-    assert type(first) is type(compiled(0.5))
-
-
-def test_a_long_tape_without_a_loop_is_swept_after_all(monkeypatch):
-    monkeypatch.setattr(recorded_call, "LONG_TAPE", 1000)
-    monkeypatch.setattr(jit_function, "MOST_LINES", 600)
-
-    def power(x, n):
-        return x if n == 0 else x * power(x, n - 1) / 1.001
-
-    compiled = ad.jit(ad.grad(lambda x: power(x, 600)))
-    for x in (1.0, 1.0, 0.999, 1.001):
-        assert compiled(x) == pytest.approx(601 * x**600 / 1.001**600, rel=1e-9)
-    assert "1 path" in compiled.explain()

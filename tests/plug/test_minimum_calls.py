@@ -1,6 +1,9 @@
 """SciPy's minimisers, fits and nested integrals, called as they are in differentiated code."""
 
 import math
+import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ import scipy.optimize as opt
 from scipy.optimize import curve_fit as curve_fit_by_name
 
 import simpleautodiff as ad
+from waiting import PATIENCE
 
 
 def quartic(x, a):
@@ -327,3 +331,50 @@ def test_nquad_counts_its_evaluations():
     )
     assert ad.grad(lambda a: count(a)[0], has_aux=False)(1.0) == pytest.approx(1.0)
     assert plain[2]["neval"] > 0
+
+
+def test_the_results_of_a_batch_have_what_all_examples_agree_on():
+    def signed(a):
+        found = opt.minimize(lambda x: (x[0] - a) ** 2 + x[0] ** 4, [0.0])
+        assert found.success
+        return found.x[0] if found.nit == 0 else -found.x[0]
+
+    a = np.array([0.0, 1.0, 2.0])
+    np.testing.assert_allclose(ad.vmap(signed)(a), [signed(each) for each in a], atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::scipy.optimize.OptimizeWarning")
+def test_a_covariance_that_is_infinite_stays_so():
+    fit = lambda a: opt.curve_fit(lambda x, p, q: a * p * x + q, np.arange(2.0), np.arange(2.0))
+    value, _ = ad.value_and_grad(lambda a: fit(a)[1][0, 0])(2.0)
+    assert value == fit(2.0)[1][0, 0] == np.inf
+
+
+def square(x):
+    return float(np.sum((x - 0.3) ** 2))
+
+
+def test_functions_of_plain_calls_are_sent_to_other_processes():
+    ad.grad(np.sin)(1.0)  # from here on, SciPy is patched
+    given = []
+    opt.minimize(square, [1.0, 2.0], method=lambda fun, *args, **options: given.append(fun))
+    assert pickle.loads(pickle.dumps(given[0]))(np.array([0.3, 1.3])) == 1.0
+
+
+BY_NAME = """
+import simpleautodiff as ad
+from scipy.optimize import brent, golden, newton
+print(ad.grad(lambda p: newton(lambda x: x**3 + p * x - 2, 1.0, x1=1.5))(1.0))
+print(ad.grad(lambda p: golden(lambda x: (x - p) ** 2, brack=(-1, 0.5, 3)))(1.3))
+print(ad.grad(lambda p: brent(lambda x: (x - p) ** 2, brack=(0, 1, 3)))(1.0))
+"""
+
+
+def test_solvers_that_were_imported_by_name_before_the_first_derivative():
+    """SciPy's Python code runs on nodes; the derivative of its last step is not the solution's."""
+    ran = subprocess.run(
+        [sys.executable, "-c", BY_NAME], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert not ran.stderr
+    np.testing.assert_allclose([*map(float, ran.stdout.split())], [-0.25, 1.0, 1.0], rtol=1e-6)

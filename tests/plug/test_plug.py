@@ -21,6 +21,11 @@ class Shift:
         return x - self.a
 
 
+def test_methods_of_objects_that_hold_what_is_differentiated():
+    assert ad.grad(lambda a: plug.solve_root(Shift(a).left, 1.0))(2.0) == pytest.approx(1.0)
+    assert ad.grad(lambda a: plug.quad(Shift(a).left, 0, 1)[0])(2.0) == pytest.approx(-1.0)
+
+
 def rosenbrock(x):
     return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
@@ -235,20 +240,12 @@ def test_what_has_no_solution_is_a_domain_error(call, message):
         (lambda: plug.root(None, [1.0]), "a function is needed, got None"),
         (lambda: plug.curve_fit("f", [1.0], [1.0]), "a function is needed, got 'f'"),
         (
-            lambda: ad.grad(lambda a: plug.solve_root(Shift(a).left, 1.0))(2.0),
-            r"would be lost; pass what it depends on as an argument behind.*\(at test_plug.py:\d+",
-        ),
-        (
             lambda: ad.grad(lambda a: plug.minimize(lambda x: (x - a) ** 2, 1.0).x[0])(2.0),
             "would be lost; solve_minimum",
         ),
         (
             lambda: ad.grad(lambda a: plug.root(lambda x, a: x - a, [1.0], a).x[0])(2.0),
             "would be lost; solve_root",
-        ),
-        (
-            lambda: ad.grad(lambda a: plug.quad(Shift(a).left, 0, 1)[0])(2.0),
-            r"lost; pass what it depends on as an argument, by args=.*\(at test_plug.py:\d+",
         ),
         (
             lambda: ad.grad(lambda a: plug.quad(lambda x, a: [a, x], 0, 1, (a,))[0])(2.0),

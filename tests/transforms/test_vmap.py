@@ -337,3 +337,12 @@ def test_the_slopes_of_filters_in_a_batch(k, axes):
     pairs = [(x if x.ndim == 1 else x[i], b if b.ndim == 1 else b[i]) for i in range(2)]
     found = ad.vmap(ad.grad(f, k), axes)(x, b)
     np.testing.assert_allclose(found, [slope(*pair) for pair in pairs], rtol=1e-13)
+
+
+@pytest.mark.parametrize("f", [np.sin, np.log, np.sqrt])
+def test_gradients_at_a_point_that_all_examples_share(f):
+    """The inputs of the inner derivative are plain, what it computes with is a batch."""
+    at, weights = np.array([1.0, 2.0, 4.0]), np.arange(3.0)
+    slopes = ad.vmap(lambda y: ad.grad(lambda x: np.sum((f(x) * y)[1:]))(at))(weights)
+    own = {np.sin: np.cos(at), np.log: 1 / at, np.sqrt: 0.5 / np.sqrt(at)}[f]
+    np.testing.assert_allclose(slopes, np.outer(weights, own * [0, 1, 1]), rtol=1e-15)

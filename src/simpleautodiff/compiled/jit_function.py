@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import threading
 import time
 import warnings
@@ -19,18 +18,12 @@ from simpleautodiff.compiled.finish_results import (
     without_out,
     write_into,
 )
-from simpleautodiff.compiled.loops.long_loops import LongLoop, LongTape, stopping_at_long_loops
+from simpleautodiff.compiled.loops.long_loops import LongLoop, stopping_at_long_loops
 from simpleautodiff.compiled.loops.loop_limits import LOOPS
 from simpleautodiff.compiled.loops.replace_code import LoopsToRecord
-from simpleautodiff.compiled.make_path import (
-    MOST_LINES,
-    NOT_RUN,
-    is_large,
-    make_path,
-    shows_all,
-)
+from simpleautodiff.compiled.make_path import NOT_RUN, make_path
 from simpleautodiff.compiled.paths import Path, Specialization, keep_answer
-from simpleautodiff.compiled.record_function import Options, TooLongError
+from simpleautodiff.compiled.record_function import Options
 from simpleautodiff.compiled.running.runnable import EnteredProgram
 from simpleautodiff.compiled.signature import CallSignature, NotComparedError, leaf_paths, signature
 from simpleautodiff.compiled.unchanged_arguments import check_unchanged, put_back
@@ -92,8 +85,7 @@ class JitFunction:
         if found.reason:
             return self._run_plainly(args, kwargs)
         if found.root is None and found.calls == 1 and not self.options.tier:
-            found.is_long = self._is_shown and is_large(described)
-            before = [] if found.is_long else [copy_array(leaf) for leaf in described.leaves]
+            before = [copy_array(leaf) for leaf in described.leaves]
             started = time.perf_counter()
             result = self._run_unless_long(found, described, before, args, kwargs)
             if result is not NOT_RUN:
@@ -109,10 +101,6 @@ class JitFunction:
             if issubclass(type(leaf), Traced):
                 check_open(leaf, f"the result of {name_of(self.f)}")
         return result
-
-    @cached_property
-    def _is_shown(self) -> bool:
-        return shows_all(self.f)
 
     def _run_unless_long(
         self,
@@ -130,11 +118,10 @@ class JitFunction:
         if found.is_long:
             return NOT_RUN
         try:
-            with stopping_at_long_loops(LOOPS.steps, on_tapes=found.calls == 1 and self._is_shown):
+            with stopping_at_long_loops(LOOPS.steps):
                 return self._run_plainly(args, kwargs)
-        except LongLoop as stopped:
+        except LongLoop:
             found.is_long = True
-            found.most = MOST_LINES if isinstance(stopped, LongTape) else math.inf
         try:
             check_unchanged(described, before, name_of(self.f))
         except TraceError as error:
@@ -213,23 +200,19 @@ class JitFunction:
                 "Calls that go another way",
             )
             return self._run_plainly(args, kwargs)
-        before = [x if found.is_long else copy_array(x) for x in described.leaves]
+        before = [copy_array(leaf) for leaf in described.leaves]
         result = self._run_unless_long(found, described, before, args, kwargs)
         path = self._try_to_record(found, described, before, loops, branch, result)
         if path is not None:
             self.on_path(path, described, path.example if result is NOT_RUN else result)
             path.example = None
-            path.program.prepare(at_once=result is NOT_RUN)
+            path.program.prepare()
         if result is not NOT_RUN:
             return result
         tried = self._follow_guards(found, path, described.inputs, out)[1] if path else None
-        if path is not None and tried is not None and not tried[0]:
-            return path.finish(tried[1])
-        try:
+        if path is None or tried is None or tried[0]:
             return self._run_plainly(args, kwargs)
-        except Exception:  # there was nothing to record: other numbers may have a result
-            found.reason = ""
-            raise
+        return path.finish(tried[1])
 
     def _record_slow(
         self, found: Specialization, described: CallSignature, args: Any, kwargs: Any
@@ -250,7 +233,7 @@ class JitFunction:
             return self._run_plainly(args, kwargs)
         example, path.example = path.example, None
         self.on_path(path, described, example)
-        path.program.prepare(at_once=True)
+        path.program.prepare()
         if self._confirm(found, path):
             if path.is_result:
                 return example
@@ -277,9 +260,6 @@ class JitFunction:
 
         try:
             return self._record_alone(record)
-        except TooLongError:
-            found.is_long, found.most = False, math.inf
-            return None
         except Exception as error:  # whatever failed, the function itself can run
             reason = str(error) or type(error).__name__
             if branch is None:
@@ -360,8 +340,7 @@ class JitFunction:
             self.options,
             found.loops,
             found.records_loops,
-            branch is None,
-            found.most,
+            assumes=branch is None,
         )
         if branch is None:
             found.root, found.given = path, leaf_paths(described)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import numpy as np
-
-from simpleautodiff.compiled.array.simplify import without_dead
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.finish_results import (
     check_same,
@@ -17,47 +13,21 @@ from simpleautodiff.compiled.finish_results import (
     find_finish,
 )
 from simpleautodiff.compiled.loops.plain_loops import NotAsLoop, PlainLoops
-from simpleautodiff.compiled.loops.record_loop import is_same_program
 from simpleautodiff.compiled.loops.replace_code import (
     FunctionsInMemory,
     LongRecording,
     LoopsToRecord,
 )
 from simpleautodiff.compiled.paths import Answer, Path
-from simpleautodiff.compiled.record_function import (
-    F,
-    Manner,
-    Options,
-    RecordedFunction,
-    record_program,
-)
+from simpleautodiff.compiled.record_function import F, Options, RecordedFunction, record_program
 from simpleautodiff.compiled.signature import CallSignature
 from simpleautodiff.compiled.tiers import make_program
 from simpleautodiff.core.engine import engine
-from simpleautodiff.errors import TraceError
 from simpleautodiff.transforms.arguments import name_of
-from simpleautodiff.transforms.pickling import Transformed
 from simpleautodiff.values.pytree import flatten, map_leaves
 
-NOT_RUN = object()  # in place of a result: the function was stopped, or not begun
-RECORD_FIRST = 1 << 20  # bytes of arguments from which on a derivative is recorded, not run
-MOST_LINES = 9_600  # of a recording instead of a run, where loops are recorded by one step
+NOT_RUN = object()  # in place of a result: the function was stopped, as its loops are long
 MOST_LOOPS = 16  # how often a recording is restarted, at most
-
-
-def shows_all(f: F) -> bool:
-    """Tell whether a recording of a function shows all that a run does, and can be compiled.
-
-    That of a derivative does: the user's code computes with nodes in both. Other code may ask for
-    the type of its arguments.
-    """
-    return isinstance(f, Transformed) and TARGET.is_available()
-
-
-def is_large(described: CallSignature) -> bool:
-    """Tell whether the arguments are so large that it is better not to run the function first."""
-    sizes = [x.nbytes for x in described.inputs if isinstance(x, np.ndarray)]
-    return sum(sizes) >= RECORD_FIRST
 
 
 def make_path(
@@ -68,26 +38,21 @@ def make_path(
     loops: LoopsToRecord,
     finds_loops: bool = False,
     assumes: bool = True,
-    most: float = math.inf,
 ) -> tuple[Path, PlainLoops, LoopsToRecord]:
     """Record the path of a call that had this result; return its loops of Python, too.
 
-    `loops` are recorded by one step each; `finds_loops` says that there may be further ones,
-    `assumes` that derivatives of loops are finite, which the program then checks, and `most` how
-    many lines the recording may have.
+    `loops` are recorded by one step each; `finds_loops` says that there may be further ones, and
+    `assumes` that derivatives of loops are finite, which the program then checks.
     Without a result, if it is `NOT_RUN`, the function is recorded twice, as a step of a loop may
     depend on more than its arguments. The answer to an earlier call tells the types of results.
     """
     earlier = result if isinstance(result, Answer) else None
-    manner = Manner(assumes, result is NOT_RUN or earlier is not None, most)
-    made, loops = _record_with_loops(f, described, options, loops, finds_loops, manner)
+    made, loops = _record_with_loops(f, described, options, loops, finds_loops, assumes)
     again = None
     if result is NOT_RUN:
-        again = _record_with_loops(f, described, options, loops, False, manner)[0]
+        again = _record_with_loops(f, described, options, loops, False, assumes)[0]
         result = made.estimate()
-        if not is_same_program(without_dead(made.program), without_dead(again.program)):
-            check_same(again.outputs, result, name_of(f))
-            raise TraceError(f"{name_of(f)} does something else when it is run again")
+        check_same(again.outputs, result, name_of(f))
     if earlier:
         result = made.estimate()  # its constants and its structure are those of this call
         check_types(earlier.result, result, name_of(f))
@@ -115,7 +80,7 @@ def _record_with_loops(
     options: Options,
     loops: LoopsToRecord,
     finds_loops: bool,
-    manner: Manner,
+    assumes: bool,
 ) -> tuple[RecordedFunction, LoopsToRecord]:
     """Record a function with some loops by one step; return all the loops that were recorded so.
 
@@ -127,7 +92,7 @@ def _record_with_loops(
     for _ in range(MOST_LOOPS if looking else 0):
         try:
             with loops.replaced(functions):
-                made = record_program(f, described, options, loops.stop_in_loop, manner)
+                made = record_program(f, described, options, loops.stop_in_loop, assumes)
                 return made, loops
         except LongRecording as long:
             loops = long.loops
@@ -138,4 +103,4 @@ def _record_with_loops(
                 raise
             break
     with known.replaced(functions):
-        return record_program(f, described, options, None, manner), known
+        return record_program(f, described, options, assumes=assumes), known

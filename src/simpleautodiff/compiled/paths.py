@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -79,8 +78,7 @@ class Specialization:
     not_looped: dict[str, str] = field(default_factory=dict)  # lines of others, and why not
     last: Path | None = None  # the path that the last call took
     reason: str = ""  # why it is not compiled
-    is_long: bool = False  # whether it is recorded without a run before, as that takes long
-    most: float = math.inf  # lines that such a recording may have; otherwise it runs after all
+    is_long: bool = False  # whether the loops of the function take many steps
     given: list[str] = field(default_factory=list)  # the paths of the arguments that may change
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 import threading
 import warnings
@@ -10,7 +9,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,22 +46,6 @@ class Options:
     max_paths: int = 64
 
 
-class Manner(NamedTuple):
-    """How a function is recorded.
-
-    `assumes` says that derivatives of loops are finite, which the program then checks; `arrays`,
-    that large arrays need not be computed meanwhile; a recording of more than `most` lines ends.
-    """
-
-    assumes: bool = False
-    arrays: bool = False
-    most: float = math.inf
-
-
-class TooLongError(BaseException):
-    """Raised to tell `jit` that a recording has more lines than it was to have."""
-
-
 class RecordedFunction(NamedTuple):
     """A recorded function."""
 
@@ -78,26 +60,23 @@ class RecordedFunction(NamedTuple):
         return self.rebuild(iter([getattr(x, "concrete", x) for x in self.outputs]))
 
 
-_PLAINLY = Manner()
-
-
 def record_program(
     f: F,
     described: CallSignature,
     options: Options,
     on_long: Callable[[Stack], None] | None = None,
-    manner: Manner = _PLAINLY,
+    assumes: bool = False,
 ) -> RecordedFunction:
     """Run a function on symbols instead of its inputs; return the program and its results.
 
     Loops are recorded by one step each; if code branches on their results, the function is recorded
-    again with the numbers of all steps. `on_long` is told the running code of a long recording.
+    again with the numbers of all steps. `on_long` is told the running code of a long recording;
+    `assumes` says that derivatives of loops are finite, which the program then checks.
     """
-    choices = [(True, True), (False, True)] if manner.assumes else []
-    for allowed, assumed in (*choices, (True, False), (False, False)):
-        estimates = Estimates(allowed, assumes=assumed, arrays=allowed and manner.arrays)
+    choices = [Estimates(True, assumes=True), Estimates(assumes=True)] if assumes else []
+    for estimates in (*choices, Estimates(True), Estimates()):
         with suppress(NumbersNeeded, MasksNeeded):
-            return _record_once(f, described, options, estimates, on_long, manner.most)
+            return _record_once(f, described, options, estimates, on_long)
     raise AssertionError("true numbers are never asked for again")
 
 
@@ -107,7 +86,6 @@ def _record_once(
     options: Options,
     estimates: Estimates,
     on_long: Callable[[Stack], None] | None,
-    most: float,
 ) -> RecordedFunction:
     """Record a function with estimated numbers, or with true ones, and loops with or without masks.
 
@@ -123,21 +101,8 @@ def _record_once(
         recording_loops(estimates, options.precise, run_long, on_long) as loops,
         scoped(ON_DERIVATIVES, check if estimates.assumes else None),
     ):
-        tell = _limited(on_long, most) if on_long else None
-        recorded, outputs, rebuild = run_on_symbols(f, described, options, estimates, tell)
+        recorded, outputs, rebuild = run_on_symbols(f, described, options, estimates, on_long)
         return RecordedFunction(recorded, outputs, rebuild, not estimates.made, loops)
-
-
-def _limited(on_long: Callable[[Stack], None], most: float) -> Callable[[Stack], None]:
-    """Return the function that is told of a long recording, and ends one that is too long."""
-    lines = count(LOOPS.long, LOOPS.long)
-
-    def tell(stack: Stack) -> None:
-        on_long(stack)
-        if next(lines) > most:
-            raise TooLongError
-
-    return tell
 
 
 def run_on_symbols(

@@ -312,7 +312,7 @@ def _wrap_binary_with_index(primitive: Primitive) -> Callable[..., Any]:
         also=", index",
         is_not_fixed=f" or not {IS_FIXED.format('index')}",
         check="if type(x) not in VALUE_TYPES or type(y) not in VALUE_TYPES: "
-        "return explain(a, b, index)",
+        "return explain(take_out(a), take_out(b), index)",
     )
 
 

@@ -32,7 +32,7 @@ def is_root_row(primitive: Primitive) -> bool:
 class FastTape(Tape):
     """A tape whose steps are not shown; it keeps only those large arrays that a rule will read."""
 
-    __slots__ = ("large", "locks", "plain", "repeatable", "roots")  # reading these is quick
+    __slots__ = ("large", "locks", "repeatable", "roots")  # reading these is quick
 
     append = list.append  # callers set the index of the node
 
@@ -40,7 +40,6 @@ class FastTape(Tape):
         Level.__init__(self)
         self.locks: ArrayLocks | None = None
         self.large = 0  # the bytes of its large arrays, which may be freed in a sweep
-        self.plain = True  # whether its values are NumPy's or floats, and its rules the library's
         self.repeatable = False  # whether the running sweep may be repeated
         self.roots = False  # whether it has a root, such as abs or sqrt, whose square is smooth
 
@@ -51,13 +50,8 @@ class FastTape(Tape):
 
     def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
         """Make the node whose value is `primitive`(`args`); without a primitive it is an input."""
-        if primitive is not None:
-            if primitive.squared and not self.roots:
-                self.roots = is_root_row(primitive)
-            if not primitive.pure:
-                self.plain = False
-        if type(value) not in PLAIN_TYPES:
-            self.plain = False
+        if primitive is not None and primitive.squared and not self.roots:
+            self.roots = is_root_row(primitive)
         node: TapeNode = TapeNode()
         node.value = value
         node.primitive = primitive
@@ -154,8 +148,8 @@ class FastTape(Tape):
         program that is being recorded may be swept again, too: which of its sweeps is right is
         then a decision of the program, like a branch of the user's code.
         """
-        if self.plain or not self.repeatable:
-            return self.repeatable
+        if not self.repeatable:
+            return False
         if not PLAIN_TYPES.issuperset(map(type, map(_VALUE, self))):
             others = [x.value for x in self if type(x.value) not in PLAIN_TYPES]
             if len(self) < THRESHOLDS.guarded or not all(map(_can_decide, others)):

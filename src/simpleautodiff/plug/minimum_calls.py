@@ -28,10 +28,18 @@ _PLAIN_RESULTS = {
 }
 
 
+_BY_EXAMPLE = {"message", "nfev", "nhev", "nit", "njev", "status", "success"}
+
+
 class MinimumResult(scipy.optimize.OptimizeResult):  # type: ignore[misc]
     """What a solver found, without the numbers that have no derivatives."""
 
     def __missing__(self, name: str) -> Any:
+        if name in _BY_EXAMPLE:
+            raise LostDerivativeError(
+                f"{name} of the result of a solver of scipy.optimize differs between the examples "
+                f"of vmap; ask for it in a loop over the examples{cite_line()}"
+            )
         if name not in _PLAIN_RESULTS:
             raise KeyError(name)
         raise LostDerivativeError(
@@ -63,7 +71,28 @@ def find_minimum(solver: F, *args: Any, **kwargs: Any) -> Any:
     own = kind(call.arguments)
     x = follow(own.problem(), both, active, at, call.held)
     own.several = len(call.results) > 1
-    return own.finish(call.results[0], x)
+    return own.finish(_keep_common(call.results), x)
+
+
+def _keep_common(results: list[Any]) -> Any:
+    """Return a solver's result, without what differs between the examples of a batch."""
+    first, *others = results
+    if not others or not isinstance(first, dict):
+        return first
+    return type(first)(
+        {
+            name: part
+            for name, part in first.items()
+            if name in _REPLACED or all(_is_equal(part, other.get(name)) for other in others)
+        }
+    )
+
+
+_REPLACED = {"x", "fun", "jac", "cost"}  # by nodes
+
+
+def _is_equal(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and bool(np.all(a == b)) if np.shape(a) == np.shape(b) else False
 
 
 class Minimum:
@@ -118,7 +147,9 @@ class Minimum:
     def keep_value(self, plain: Any, node: Any) -> Any:
         """Return a node with the value that SciPy gave, which may differ in the last digits."""
         node = reshape(as_vector(node), np.shape(plain))
-        return node if self.several else plain + (node - to_plain(node))
+        if self.several or not np.all(np.isfinite(to_plain(node))):
+            return node
+        return plain + (node - to_plain(node))
 
 
 def _same(x: Any) -> Any:

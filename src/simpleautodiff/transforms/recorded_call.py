@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -38,8 +37,6 @@ from simpleautodiff.values.pytree import Rebuild, flatten, flatten_numbers, map_
 F = Callable[..., Any]
 BASIS_DEPENDENT = 1e-4  # a relative difference above rounding, even of float32
 ROUNDINGS = 1e3  # how many roundings a number that cancels to 0 may be off
-LONG_TAPE = 50_000  # nodes, whose sweep takes longer than recording a loop twice
-ON_LONG_TAPE: ContextVar[Callable[[], None] | None] = ContextVar("ON_LONG_TAPE", default=None)
 _FLOAT = np.dtype(float)
 
 
@@ -146,8 +143,6 @@ class RecordedCall:
                 elif type(like) is not float and has_dtype(to_plain(like)):
                     seed = to_type_of(seed, to_plain(like))  # a copy of a plain 1 would be float64
                 recorded.append((result, seed))
-        if len(self.tape) > LONG_TAPE and (tell := ON_LONG_TAPE.get()) is not None:
-            tell()
         if KINK_TAPES:
             note_sweep(self.tape, [result for result, _ in recorded])
         return self.tape.pull(recorded, self.inputs, once, partly)

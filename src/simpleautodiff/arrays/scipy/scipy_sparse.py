@@ -136,6 +136,9 @@ class PlainFactors:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._superlu, name)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._superlu.__reduce_ex__(protocol)  # which refuses
+
     def solve(self, rhs: Any, trans: str = "N") -> Any:
         """Solve a system with the matrix, or with its transpose."""
         rhs = take_current(rhs)
@@ -148,13 +151,19 @@ class PlainFactors:
 
 
 def _factor_plainly(splu: Any, A: Any, *args: Any, **kwargs: Any) -> Any:
-    return PlainFactors(splu(A, *args, **kwargs), A)
+    factors = splu(A, *args, **kwargs)
+    return PlainFactors(factors, A) if _is_superlu(factors) else factors
 
 
 def _factorize_plainly(factorized: Any, A: Any) -> Any:
     solve = factorized(A)
     factors = getattr(solve, "__self__", None)  # unless another package solves, UMFPACK
-    return solve if factors is None else PlainFactors(factors, A).solve
+    return PlainFactors(factors, A).solve if _is_superlu(factors) else solve
+
+
+def _is_superlu(factors: Any) -> bool:
+    """Tell whether factors are SciPy's, and not those of nodes of another copy of this package."""
+    return isinstance(factors, optional("scipy.sparse.linalg", "a factored matrix").SuperLU)
 
 
 PLAINLY["sparse.linalg.splu"] = _factor_plainly

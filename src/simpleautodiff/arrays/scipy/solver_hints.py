@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
+from types import ModuleType
 from typing import Any
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, no_scipy_rule
@@ -63,7 +65,21 @@ def patch_solvers(prefix: str, module: Any) -> dict[int, Any]:
             patched[id(original)] = carried = _carry(original, carrier)
             carried.__module__ = f"scipy.{prefix}"  # for pickle
             setattr(module, name, carried)
+    _replace_imported(patched)
     return patched
+
+
+def _replace_imported(patched: dict[int, Any]) -> None:
+    """Replace solvers that modules have imported by name: some run on nodes, and then iterate.
+
+    The derivative of the last iteration is not that of the solution.
+    """
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, ModuleType) and name.partition(".")[0] not in ("numpy", "scipy"):
+            names = vars(module)
+            names.update(
+                {key: patched[id(x)] for key, x in list(names.items()) if id(x) in patched}
+            )
 
 
 def _carry(solver: Any, carrier: str) -> Any:
@@ -104,13 +120,16 @@ def _lost_derivative(error: BaseException | None) -> bool:
 
 
 def refuse_nodes(function: Any, name: str) -> Any:
-    """Return a function that raises if it returns a node: compiled code would print the error."""
+    """Return a function that raises if it returns a node: compiled code would print the error.
 
-    @functools.wraps(function)
-    def refusing(*args: Any, **named: Any) -> Any:
-        value = function(*args, **named)
-        if isinstance(value[0] if isinstance(value, tuple) else value, Traced):
-            raise no_scipy_rule(name)
-        return value
+    It can be pickled if the function can, for solvers that start processes.
+    """
+    refusing = functools.partial(_call_refusing, function, name)
+    return functools.update_wrapper(refusing, function, updated=())
 
-    return refusing
+
+def _call_refusing(function: Any, name: str, *args: Any, **named: Any) -> Any:
+    value = function(*args, **named)
+    if isinstance(value[0] if isinstance(value, tuple) else value, Traced):
+        raise no_scipy_rule(name)
+    return value

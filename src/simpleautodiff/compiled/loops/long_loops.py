@@ -6,22 +6,17 @@ Python at its first two calls, which may take a thousand times as long as its pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simpleautodiff.transforms.recorded_call import ON_LONG_TAPE
 from simpleautodiff.transforms.snapshots import RECORDER, SteppedLoop
 from simpleautodiff.values.scoped import scoped
 
 
 class LongLoop(BaseException):
     """Raised to tell `jit` that the loops of a function take many steps."""
-
-
-class LongTape(LongLoop):
-    """Raised to tell `jit` that a derivative is about to go back over many nodes."""
 
 
 @dataclass(slots=True)
@@ -59,21 +54,12 @@ class CountedCondition:
         return self.goes_on(state)
 
 
-@contextmanager
-def stopping_at_long_loops(most: int, on_tapes: bool = False) -> Iterator[None]:
-    """Raise `LongLoop` in this context when loops take more than `most` steps.
+def stopping_at_long_loops(most: int) -> AbstractContextManager[None]:
+    """Return a context in which `LongLoop` is raised when loops take more than `most` steps.
 
-    `on_tapes` says to raise `LongTape` before a sweep over a tape as long as only loops make it.
     Where a function is being recorded already, its loops are that recorder's.
     """
     around = RECORDER.get()
     if around is not None and not isinstance(around, StepCounter):
-        yield
-        return
-    watch = _refuse_tape if on_tapes else None
-    with scoped(RECORDER, StepCounter(most)), scoped(ON_LONG_TAPE, watch):
-        yield
-
-
-def _refuse_tape() -> None:
-    raise LongTape
+        return nullcontext()
+    return scoped(RECORDER, StepCounter(most))

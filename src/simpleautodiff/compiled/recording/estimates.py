@@ -1,9 +1,8 @@
 """Track whether symbols have the true numbers of this call while a program is recorded.
 
-Large arrays may have stand-ins (`stand_ins`). A loop is recorded by one of its steps, and running
-all the others would take long. So its results are given the numbers of the first step, which have
-the right shapes and dtypes, as long as no decision depends on them. If one does, the function is
-recorded again with the true numbers.
+A loop is recorded by one of its steps, and running all the others would take long. So its results
+are given the numbers of the first step, which have the right shapes and dtypes, as long as no
+decision depends on them. If one does, the function is recorded again with the true numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ class MasksNeeded(BaseException):
 
 @dataclass(slots=True)
 class Estimates:
-    """Whether numbers may be estimated, those of large `arrays`, too, and whether one was.
+    """Whether numbers may be estimated, and whether one was.
 
     `assumes` says that a program may assume that its derivatives are finite, and check it;
     `unmasked`, that a loop was recorded so.
@@ -31,7 +30,6 @@ class Estimates:
     made: bool = False
     assumes: bool = False
     unmasked: bool = False
-    arrays: bool = False
 
     def estimate(self) -> bool:
         """Tell whether numbers may be estimated; if so, note that they are."""

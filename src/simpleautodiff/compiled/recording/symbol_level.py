@@ -21,7 +21,6 @@ import numpy as np
 from simpleautodiff.arrays.batch.opaque import OpaqueLevel
 from simpleautodiff.compiled.recording.constant_copies import ConstantCopies
 from simpleautodiff.compiled.recording.estimates import Estimates
-from simpleautodiff.compiled.recording.stand_ins import estimate_elementwise, estimate_row
 from simpleautodiff.compiled.recording.symbols import (
     FLOAT64_DTYPE,
     FloatSymbol,
@@ -146,9 +145,7 @@ class SymbolLevel(OpaqueLevel):
             if type(args[k]) not in _LEAVES:
                 args = (*args[:k], map_leaves(self._pin_mask, args[k]), *args[k + 1 :])
         numbers = tuple([self._concrete(arg) for arg in args])
-        value = self._estimate(estimate_row, primitive, numbers)
-        if value is None:
-            value = self._evaluate(evaluate, primitive, numbers)
+        value = self._evaluate(evaluate, primitive, numbers)
         if primitive is _WHERE:
             value = _in_common_dtype(value, *numbers[1:])
         return self.record(primitive, args, {}, value)
@@ -177,10 +174,7 @@ class SymbolLevel(OpaqueLevel):
             raise not_recorded(f"np.{function.__name__}, whose result may change its size,")
         if function in _BY_MASK and isinstance(args[0], Symbol):
             return function(self.pin(np.not_equal(args[0], 0)), *args[1:], **kwargs)
-        numbers = self._concrete(tuple(args))
-        value = self._estimate(_estimate_answer, function, () if kwargs else numbers)
-        if value is None:
-            value = self._evaluate(function, *numbers, **self._concrete(kwargs))
+        value = self._evaluate(function, *self._concrete(args), **self._concrete(kwargs))
         args, kwargs = tuple(args), map_leaves(self._as_argument, kwargs) if kwargs else {}
         if not isinstance(value, tuple):
             return self.record(function, args, kwargs, value)
@@ -188,12 +182,6 @@ class SymbolLevel(OpaqueLevel):
         return tuple(
             [self.record(operator.getitem, (whole, i), {}, part) for i, part in enumerate(value)]
         )
-
-    def _estimate(self, estimate: Callable[..., Any], what: Any, numbers: tuple[Any, ...]) -> Any:
-        """Return a stand-in for a large array, if it may have one; otherwise None."""
-        value = estimate(what, numbers) if self.estimates.arrays else None
-        self.estimates.made = self.estimates.made or value is not None
-        return value
 
     def _evaluate(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Apply a function to numbers; note an error that the code may catch.
@@ -203,7 +191,6 @@ class SymbolLevel(OpaqueLevel):
         try:
             return function(*args, **kwargs)
         except RAISED_BY_NUMBERS:
-            self.estimates.check()
             self.catches = self.catches or cite_line()
             raise
 
@@ -343,14 +330,6 @@ def _is_seldom_compiled(what: Any) -> bool:
     if isinstance(what, Primitive):
         return what.arrays and what.name not in _OFTEN_COMPILED
     return what is not None and not isinstance(what, np.ufunc) and what is not operator.getitem
-
-
-def _estimate_answer(function: Any, numbers: tuple[Any, ...]) -> Any:
-    """Return stand-ins for what a function without a derivative gives; None if it is computed."""
-    if isinstance(function, np.ufunc) and function.nout == 1:
-        return estimate_elementwise(function, numbers)
-    estimate = getattr(function, "estimate_results", None)  # of a batched function
-    return estimate(numbers) if estimate and numbers else None
 
 
 def _whole(part: Any) -> Any:

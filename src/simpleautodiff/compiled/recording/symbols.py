@@ -144,8 +144,6 @@ def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) 
 
     def method(self: Symbol, other: Any) -> Any:
         kind = type(other)
-        if type(self) is Symbol and self.level.estimates.arrays and kind is not TapeNode:
-            return apply(primitive, *((other, self) if swapped else (self, other)))
         if kind is FloatSymbol or kind is Symbol:
             if other.level is not self.level:
                 return apply(primitive, *((other, self) if swapped else (self, other)))
@@ -176,9 +174,7 @@ def _quick_plain(function: Any, otherwise: Any) -> Any:
 
     def method(self: Symbol, other: Any) -> Any:
         kind = type(other)
-        if type(self) is Symbol and self.level.estimates.arrays:
-            number = None
-        elif kind is FloatSymbol or kind is Symbol:
+        if kind is FloatSymbol or kind is Symbol:
             number = other.concrete if other.level is self.level else None
         else:
             number = other if kind is float or kind is int else None
@@ -202,8 +198,6 @@ def _quick_unary(primitive: Primitive) -> Callable[[Any], Any]:
     assert by_type is not None
 
     def function(x: Any) -> Any:
-        if type(x) is Symbol and x.level.estimates.arrays:
-            return apply(primitive, x)
         try:
             value = by_type[type(x.concrete)](x.concrete)
         except (ArithmeticError, ValueError, TypeError):

@@ -30,11 +30,9 @@ class TieredArrayProgram(EnteredProgram):
         self.fixed = tier
         self._asked = tier is not None or not TARGET.is_available()
 
-    def prepare(self, at_once: bool = False) -> None:
-        """Compile the requested tier now; `at_once`, also if none is."""
-        wanted = self.fixed in ("cheap", "optimised") or (at_once and not self._asked)
-        if wanted and TARGET.is_available():
-            self._asked = True
+    def prepare(self) -> None:
+        """Compile the requested tier now."""
+        if self.fixed in ("cheap", "optimised") and TARGET.is_available():
             attempt(self.compile, self.fail)
 
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:

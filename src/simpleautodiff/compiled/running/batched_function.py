@@ -11,7 +11,6 @@ from simpleautodiff.compiled.backends.interface import BatchCall, CallForm, Comp
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.native.background import attempt, later, one_at_a_time
 from simpleautodiff.compiled.native.compile import Code
-from simpleautodiff.compiled.recording.stand_ins import LARGE_ENOUGH, stand_in
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.symbols import Symbol
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, ROWS, SAME, BatchedKernel, Kernel
@@ -60,25 +59,12 @@ class BatchedFunction(BatchedKernel):
             return self._by_columns([x[0][x[1]] if type(x) is tuple else x for x in leaves])
         return self._natively(leaves, out)
 
-    @property
-    def steps(self) -> list[Any]:
-        """The steps of the program of one example."""
-        return self.kernel.program.steps
-
-    def estimate_results(self, leaves: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return stand-ins for the results; None if they are small."""
-        size = max(map(self._length, leaves, self.modes))
-        forms = [*zip(self.kernel.outputs, self._whole(size), strict=True)]
-        if size * sum([form.size for form, _ in forms]) < LARGE_ENOUGH:
-            return None
-        return tuple([stand_in(shape, SCALAR_TYPES[form.dtype]) for form, shape in forms])
-
-    def ask(self, at_once: bool = False) -> None:
-        """Have it compiled: if a tier was requested `at_once`, otherwise in the background."""
+    def ask(self) -> None:
+        """Have it compiled: at once if a tier was requested, otherwise in the background."""
         if self._asked or self.tier in ("numpy", "tape") or not TARGET.is_available():
             return
         self._asked = True
-        (attempt if self.tier or at_once else later)(self.compile, self._fail)
+        (attempt if self.tier else later)(self.compile, self._fail)
 
     def _fail(self, why: str) -> None:
         self.failure = why

@@ -66,11 +66,11 @@ class BatchedProgram(EnteredProgram):
         self._enter()
         return 0, [results[k] for k in self.which]
 
-    def prepare(self, at_once: bool = False) -> None:
-        """Compile the requested tier now; `at_once`, also if none is."""
-        if self.batched.tier or at_once:
+    def prepare(self) -> None:
+        """Compile the requested tier now."""
+        if self.batched.tier:
             self._want_entry()
-            self.batched.ask(at_once=True)
+            self.batched.ask()
             self._enter()
 
     def _want_entry(self) -> None:

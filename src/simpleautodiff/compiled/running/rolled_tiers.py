@@ -51,10 +51,9 @@ class TieredRolledProgram(EnteredProgram):
         """The program as NumPy runs it, for calls before there is code."""
         return Replay(self.recorded)
 
-    def prepare(self, at_once: bool = False) -> None:
-        """Compile the requested tier now; `at_once`, also if none is."""
-        if self.fixed is not None or at_once:
-            self._asked = True
+    def prepare(self) -> None:
+        """Compile the requested tier now."""
+        if self.fixed is not None:
             attempt(self.compile, self.fail)
 
     def compile(self) -> None:

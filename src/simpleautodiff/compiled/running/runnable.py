@@ -29,8 +29,8 @@ class RunnableProgram(Protocol):
         A single result may be written into the array `out`, if that fits.
         """
 
-    def prepare(self, at_once: bool = False) -> None:
-        """Compile the requested tier now; `at_once`, also that of long calls, if none is."""
+    def prepare(self) -> None:
+        """Compile the requested tier now."""
 
     def describe(self) -> list[str]:
         """Describe the program and how it was compiled."""

@@ -68,8 +68,8 @@ class TieredScalarProgram(EnteredProgram):
             raise np.linalg.LinAlgError("there is no result for this matrix")
         return status, list(outputs)
 
-    def prepare(self, at_once: bool = False) -> None:
-        """Compile the requested tier now; calls without one begin on the interpreter."""
+    def prepare(self) -> None:
+        """Compile the requested tier now."""
         if self.fixed in ("cheap", "optimised"):
             wanted = self.fixed
             attempt(lambda: self._compile(wanted), self.fail)
