@@ -179,3 +179,24 @@ def test_a_function_that_calls_itself():
         return by_argument(2.0, 0, *held)
 
     assert ad.grad(f)(3.0) == 2.0
+
+
+def test_a_root_at_an_end_that_is_an_integer():
+    ends = [opt.toms748, opt.brentq, opt.bisect]
+    for solver in ends:
+        root = lambda p, solver=solver: solver(lambda x: x**3 + p * x - 2, 1, 3)
+        assert ad.grad(root)(1.0) == pytest.approx(-0.25, rel=1e-9)
+
+
+def test_a_double_root_has_no_derivative_by_newtons_method():
+    """A solver stops beside it, where the Jacobian is not 0 yet."""
+    equation = lambda x, p: (x - p) ** 2
+    for root in (
+        lambda p: plug.solve_root(equation, 0.3, p),
+        lambda p: opt.fsolve(lambda x: equation(x, p), 0.3)[0],
+        lambda p: opt.root(lambda x: equation(x, p), [0.3]).x[0],
+        lambda p: plug.solve_minimum(lambda x, p: (x - p) ** 4, 0.3, p),
+    ):
+        with pytest.raises(ad.DomainError, match="double root"):
+            ad.grad(root)(1.0)
+    assert plug.solve_root(equation, 0.3, 1.0) == pytest.approx(1.0)  # it is a root, though

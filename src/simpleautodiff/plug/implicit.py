@@ -33,6 +33,7 @@ from simpleautodiff.transforms.jacobian import hessian, jacobian
 from simpleautodiff.transforms.packing import reshape_to
 
 _NEAR = 1e-7  # if a Newton step is this small, relative to x, then x is a root
+_CHANGE = 0.1  # of the Jacobian along a Newton step, at the most: beside a double root it is a half
 _BEHIND = "pass what it depends on as an argument behind x0: (f, x0, p) for f(x, p)"
 
 
@@ -60,15 +61,16 @@ def solve_root(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
     (f,), held = pass_held(f)
     parameters = (*parameters, *held)
     start = as_vector(plain_tree(x0))
-    x = solve_each(functools.partial(_find_root, f, options), start, *plain_tree(parameters))
+    find = functools.partial(_find_root, f, options, has_nodes(parameters))
+    x = solve_each(find, start, *plain_tree(parameters))
     flat = flatten_function(f, shape_of(start))
     for _ in newton_steps(parameters):
         x = x - newton_step(flat, x, parameters)
     return reshape_to(x, shape_of(start))
 
 
-def _find_root(f: F, options: dict[str, Any], start: Any, *parameters: Any) -> Any:
-    """Return a root as a plain vector."""
+def _find_root(f: F, options: dict[str, Any], derived: bool, start: Any, *parameters: Any) -> Any:
+    """Return a root as a plain vector; a single one, if derivatives are `derived` from it."""
     start = np.asarray(start, dtype=float)
     flat = flatten_function(f, start.shape)
     of_x = lambda x: flat(x, *parameters)  # noqa: E731
@@ -79,6 +81,8 @@ def _find_root(f: F, options: dict[str, Any], start: Any, *parameters: Any) -> A
     )
     if not _is_root(of_x, start.ravel(), found):
         raise DomainError(f"no root of {name_of(f)} was found from {start!r}: {found.message}")
+    if derived:
+        check_single(of_x, found.x, plain_step(of_x, found.x))
     return found.x
 
 
@@ -93,10 +97,30 @@ def newton_step(flat: F, x: Any, parameters: tuple[Any, ...]) -> Any:
     try:
         return np.linalg.solve(jacobian(flat)(x, *parameters), flat(x, *parameters))
     except (np.linalg.LinAlgError, DomainError):
-        raise DomainError(
-            "the Jacobian of the equation is singular at the solution, so the solution has no "
-            "derivative there: is it a double root, or one of a whole curve of solutions?"
-        ) from None
+        raise DomainError(_SINGULAR) from None
+
+
+_SINGULAR = (
+    "the Jacobian of the equation is singular at the solution, so the solution has no derivative "
+    "there: is it a double root, or one of a whole curve of solutions?"
+)
+
+
+def check_single(f: F, x: Any, step: Any) -> None:
+    """Refuse a root beside which the Jacobian vanishes, as solvers stop beside double roots."""
+    if not keeps_slope(f, x, step):
+        raise DomainError(_SINGULAR)
+
+
+def plain_step(f: F, x: Any) -> Any:
+    """Return the shortest Newton step of an equation of plain numbers, also of a singular one."""
+    return np.linalg.lstsq(jacobian(f)(x), f(x))[0]
+
+
+def keeps_slope(f: F, x: Any, step: Any) -> bool:
+    """Tell whether the Jacobian at x stays along a Newton step; beside a double root it falls."""
+    before, after = (jacobian(f)(at) @ step for at in (x, x - step))
+    return bool(np.linalg.norm(before - after) <= _CHANGE * np.linalg.norm(before))
 
 
 def _is_root(f: F, start: Any, found: Any) -> bool:

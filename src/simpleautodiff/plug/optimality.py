@@ -16,7 +16,7 @@ import numpy as np
 from simpleautodiff.arrays.newton import newton_steps
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import DomainError, cite_line
-from simpleautodiff.plug.implicit import newton_step
+from simpleautodiff.plug.implicit import keeps_slope, newton_step
 from simpleautodiff.plug.inputs import F, as_vector
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import reshape, shape_of
@@ -30,7 +30,6 @@ _PUSHES = 1e-7  # a constraint is active if it is near and its multiplier is lar
 _FAR = 1e-2  # the minimum is further than this, relative to x: the solver did not arrive
 _CLOSE = 1e-9  # Newton's method has converged when its step is this small
 _STALLED = 1e-6  # or when it does not get smaller any more, of badly scaled problems
-_CHANGE = 0.1  # of the curvature along that step, at the most
 _STEPS = 30
 
 
@@ -99,18 +98,12 @@ def settle(problem: Minimisation, x: Any, name: str) -> tuple[Any, Any, Any]:
         last = size
     moved = np.abs(both[: x.size] - x.ravel()) / (1 + np.abs(x.ravel()))
     arrived = size <= _STALLED and np.max(moved, initial=0.0) <= _FAR
-    if not (arrived and _is_regular(conditions, both, step)):
+    if not (arrived and keeps_slope(conditions, both + step, step)):
         raise DomainError(
             f"{name} did not arrive at a minimum whose curvature is neither 0 nor without a limit, "
             f"so the minimum has no derivative{cite_line()}"
         )
     return both, active, x
-
-
-def _is_regular(conditions: F, both: Any, step: Any) -> bool:
-    """Tell whether the curvature along the last step stays; at a minimum such as x⁴ it falls."""
-    before, after = (jacobian(conditions)(at) @ step for at in (both + step, both))
-    return bool(np.linalg.norm(before - after) <= _CHANGE * np.linalg.norm(before))
 
 
 def _find_active(problem: Minimisation, x: Any) -> tuple[Any, Any]:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.newton import newton_steps
-from simpleautodiff.core.level import Traced, to_plain
+from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import ArgumentError, DomainError, cite_line
 from simpleautodiff.plug import ode
-from simpleautodiff.plug.implicit import flatten_function, newton_step
+from simpleautodiff.plug.implicit import check_single, flatten_function, newton_step, plain_step
 from simpleautodiff.plug.inputs import F, as_tuple, scipy_module
 from simpleautodiff.plug.minimum_calls import find_minimum as find_minimum
 from simpleautodiff.plug.nested_integrals import (
@@ -42,27 +42,34 @@ def find_root(solver: F, *args: Any, **kwargs: Any) -> Any:
     np.float64(0.25)
     """
     call = PlainCall(solver, args, kwargs)
-    x = call.solve(lambda _arguments, result: np.asarray(root_of(result), dtype=float))
-    shape, f = shape_of(x), functools.partial(_equation, call)
+
+    def read(arguments: dict[str, Any], result: Any) -> Any:
+        x = np.asarray(root_of(result), dtype=float)
+        plain = flatten_function(functools.partial(_equation, call, arguments), x.shape)
+        step = plain_step(plain, x.ravel())
+        _check_root(solver, step, x.ravel())
+        check_single(plain, x.ravel(), step)
+        return x
+
+    x = call.solve(read)
+    shape, f = shape_of(x), functools.partial(_equation, call, call.arguments)
     flat, x = flatten_function(f, shape), reshape(x, (-1,))
     for _ in newton_steps(call.held):
         step = newton_step(flat, x, ())
-        _check_root(solver, to_plain(step), to_plain(x))
         x = x - (step - to_plain(step))
     return _put_root(call.results[-1], reshape_to(x, shape), len(call.results) > 1)
 
 
-def _equation(call: PlainCall, x: Any) -> Any:
-    """Return what is 0 at the root."""
-    value = call.function(x, *as_tuple(call.arguments.get("args")))
-    if call.arguments.get("jac") is True or call.arguments.get("fprime") is True:
+def _equation(call: PlainCall, arguments: dict[str, Any], x: Any) -> Any:
+    """Return what is 0 at the root, with the arguments of a call, plain or not."""
+    value = arguments[call.function_name](x, *as_tuple(arguments.get("args")))
+    if arguments.get("jac") is True or arguments.get("fprime") is True:
         value = value[0]
     return value - x if call.solver.__name__ == "fixed_point" else value
 
 
 def _check_root(solver: F, step: Any, x: Any) -> None:
-    far = np.abs(step) > _FAR * (1 + np.abs(x))
-    if np.any(to_plain(far) if not isinstance(far, Traced) else far.value):
+    if np.any(np.abs(step) > _FAR * (1 + np.abs(x))):
         raise DomainError(
             f"scipy.optimize.{solver.__name__} did not arrive at a root, so there is no derivative"
             f"{cite_line()}"
@@ -74,13 +81,18 @@ def _put_root(result: Any, x: Any, several: bool) -> Any:
     if isinstance(result, tuple):
         if several:
             raise ArgumentError(f"inside vmap, leave out full_output{cite_line()}")
-        return tuple(x if i == 0 else _put_root(part, x, False) for i, part in enumerate(result))
+        return x, *[_put_root(part, x, False) if _has_root(part) else part for part in result[1:]]
     name = next((name for name in ("root", "x") if hasattr(result, name)), "")
-    if not name:
-        return result if isinstance(result, (dict, str, int)) else x
+    if not name:  # the root itself, which may be the integer that was given as an end
+        return x
     made = scipy_module("optimize").OptimizeResult() if several else copy.copy(result)
     made[name] = x
     return made
+
+
+def _has_root(part: Any) -> bool:
+    """Tell whether a further result of a solver holds the root, too."""
+    return hasattr(part, "root") or hasattr(part, "x")
 
 
 def odeint(
