@@ -91,8 +91,8 @@ def _split(part: Any, held: list[Any], inside: set[int], plain: set[int]) -> Mak
 def _take_apart(part: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     """Return what a function or a structure consists of, and what assembles it again."""
     if isinstance(part, functools.partial):
-        return [part.func, part.args, part.keywords], lambda new: functools.partial(
-            new[0], *new[1], **new[2]
+        return [part.func, part.args, part.keywords], lambda new: functools.update_wrapper(
+            functools.partial(new[0], *new[1], **new[2]), part, ("__wrapped__",), ()
         )
     if isinstance(part, FunctionType):
         cells = [cell for cell in part.__closure__ or () if cell != CellType()]
