@@ -28,14 +28,13 @@ _PLAIN_RESULTS = {
 }
 
 
-_BY_EXAMPLE = {"message", "nfev", "nhev", "nit", "njev", "status", "success"}
-
-
 class MinimumResult(scipy.optimize.OptimizeResult):  # type: ignore[misc]
     """What a solver found, without the numbers that have no derivatives."""
 
+    differing: frozenset[str] = frozenset()  # names of what differs between examples of a batch
+
     def __missing__(self, name: str) -> Any:
-        if name in _BY_EXAMPLE:
+        if name in self.differing:
             raise LostDerivativeError(
                 f"{name} of the result of a solver of scipy.optimize differs between the examples "
                 f"of vmap; ask for it in a loop over the examples{cite_line()}"
@@ -71,7 +70,9 @@ def find_minimum(solver: F, *args: Any, **kwargs: Any) -> Any:
     own = kind(call.arguments)
     x = follow(own.problem(), both, active, at, call.held)
     own.several = len(call.results) > 1
-    return own.finish(_keep_common(call.results), x)
+    found = _keep_common(call.results)
+    own.differing = _name_missing(call.results[0], found)
+    return own.finish(found, x)
 
 
 def _keep_common(results: list[Any]) -> Any:
@@ -88,6 +89,10 @@ def _keep_common(results: list[Any]) -> Any:
     )
 
 
+def _name_missing(result: Any, kept: Any) -> frozenset[str]:
+    return frozenset(result) - frozenset(kept) if isinstance(result, dict) else frozenset()
+
+
 _REPLACED = {"x", "fun", "jac", "cost"}  # by nodes
 
 
@@ -99,6 +104,7 @@ class Minimum:
     """A minimum of one number, and the result of the solver that found it."""
 
     several = False  # whether it is one for each example of a batch
+    differing: frozenset[str] = frozenset()  # what differs between these
 
     def __init__(self, given: Given) -> None:
         self.given = given
@@ -142,6 +148,7 @@ class Minimum:
         made = MinimumResult({k: v for k, v in found.items() if k not in _PLAIN_RESULTS})
         kept = {k: self.keep_value(found[k], v) for k, v in numbers.items() if k in found}
         made.update({**kept, "x": x})
+        object.__setattr__(made, "differing", self.differing)  # not as an item
         return made
 
     def keep_value(self, plain: Any, node: Any) -> Any:
