@@ -160,8 +160,9 @@ def hold_in_long_list(a):
     return miss
 
 
-def hold_in_spline(make):
+def hold_in_spline(name):
     def hold(a):
+        make = getattr(scipy.interpolate, name)
         spline = make(np.arange(4.0), np.stack([0 * a, a, 2 * a, 3 * a]))
         return lambda x: x**3 - spline(1.0)
 
@@ -193,7 +194,7 @@ HOLDING = {
     "a slope": lambda a: ad.grad(lambda x: x**4 / 4 - a * x),
     "a cache": hold_in_cache,
     **{
-        name: hold_in_spline(getattr(scipy.interpolate, name))
+        name: hold_in_spline(name)
         for name in ("CubicSpline", "PchipInterpolator", "make_interp_spline", "interp1d")
     },
 }

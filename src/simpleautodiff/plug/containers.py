@@ -145,10 +145,11 @@ def _open_tuple(part: Any) -> Container:
 
 def _open_partial(part: functools.partial[Any]) -> Container:
     def build(parts: list[Any]) -> Any:
-        made = functools.partial(parts[0], *parts[1], **parts[2])
+        function, args, *named = parts
+        made = functools.partial(function, *args, **dict(zip(part.keywords, named, strict=True)))
         return functools.update_wrapper(made, part, ("__wrapped__",), ())
 
-    return Container(part, _number(part.func, part.args, part.keywords), build)
+    return Container(part, _number(part.func, part.args, *part.keywords.values()), build)
 
 
 def _open_method(part: MethodType) -> Container:
