@@ -27,7 +27,7 @@ from simpleautodiff.arrays.scipy.scipy_quantiles import PLAIN_LAWS
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.scipy.sparse_constructors import patch_constructors
 from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, has_node
-from simpleautodiff.core.level import Traced, take_current, to_plain
+from simpleautodiff.core.level import take_current, to_plain
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_complex, optional
@@ -151,9 +151,7 @@ def _wrap(original: Any, name: str, implementation: Function) -> Function:
     if known is not None and getattr(known, "implementation", None) is implementation:
         return known  # SciPy has it under another name, too
     plainly = PLAINLY.get(name.removeprefix("scipy."))
-    call_plainly = (
-        original if plainly is None else functools.partial(hide_frame(plainly), original)
-    )
+    call_plainly = original if plainly is None else functools.partial(hide_frame(plainly), original)
 
     @hide_frame
     @functools.wraps(original)
