@@ -71,6 +71,12 @@ OPTIONS = {
         f"fft {norm}": lambda a, n=norm: np.fft.irfft(np.fft.rfft(a, norm=n), norm=n)
         for norm in (None, "ortho", "forward")
     },
+    **{
+        f"einsum {subscripts} {how}": lambda a, s=subscripts, h=how: np.einsum(s, a, B, optimize=h)
+        for subscripts in ("ij,jk->ik", "ij,kj", "ij,ij->", "ij,ji->j", "ij,kl->jl")
+        for how in (False, True, "greedy", ["einsum_path", (0, 1)])
+    },
+    "einsum stacked": lambda a: np.einsum("bij,jk->bik", np.stack([a, B]), a, optimize="optimal"),
     "scipy eigh": lambda a: scipy.linalg.eigh(a),
     "scipy eigh upper": lambda a: scipy.linalg.eigh(a, lower=False),
     "scipy eigh driver": lambda a: scipy.linalg.eigh(a, driver="ev"),
