@@ -373,6 +373,6 @@ def test_products_of_arrays_end_structural_zeros(name):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_zero_of_a_given_tangent_is_a_number():
-    f, x = lambda x: x[0] + np.sqrt(x[1]), np.array([2.0, 0.0])
+    f, x = lambda x: x[0] + np.cbrt(x[1]), np.array([2.0, 0.0])
     np.testing.assert_array_equal(ad.grad(f)(x), [1.0, np.inf])
     assert np.isnan(ad.jvp(f, (x,), (np.array([1.0, 0.0]),))[1])
