@@ -289,3 +289,12 @@ def test_numbers_that_are_no_text_are_still_refused(f):
 def test_the_remainder_of_a_number_and_a_node_has_its_derivative():
     assert ad.grad(lambda x: np.float64(7.0) % x)(3.3) == -2.0
     assert ad.grad(lambda x: 7 % x)(3.3) == -2.0
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble])
+@pytest.mark.parametrize("name", ["sqrt", "log", "log2", "log10", "arctanh", "arccos", "arcsin"])
+def test_complex_results_of_real_numbers_have_numpys_dtype(name, kind):
+    function, x = getattr(np.emath, name), np.array([-2.5, 0.5], kind)
+    wanted, value = function(x), ad.vjp(function, x)[0]
+    assert value.dtype == wanted.dtype
+    np.testing.assert_array_equal(value, wanted)
