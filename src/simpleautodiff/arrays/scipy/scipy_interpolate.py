@@ -24,7 +24,7 @@ from simpleautodiff.values.functions import optional
 @implements_scipy("interpolate.PPoly.__call__")
 def piecewise(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     """Evaluate a piecewise polynomial with plain coefficients, or its derivative of order nu."""
-    extrapolate = spline.extrapolate if extrapolate is None else extrapolate
+    extrapolate = _choose(extrapolate, spline.extrapolate)
     pieces = spline.derivative(nu) if nu else spline
     points, numbers = pieces.x, pieces.c
     if extrapolate == "periodic":
@@ -58,7 +58,7 @@ def _move_axes(result: Any, rank: int, axis: int) -> Any:
 def b_spline(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     """Evaluate a B-spline by its piecewise polynomial."""
     interpolate = optional("scipy.interpolate", "a spline")
-    extrapolate = spline.extrapolate if extrapolate is None else extrapolate
+    extrapolate = _choose(extrapolate, spline.extrapolate)
     plainly = interpolate.BSpline(spline.t, spline.c, spline.k)
     orders = range(spline.k, -1, -1)
     numbers = np.stack([plainly(spline.t[:-1], n) / math.factorial(n) for n in orders])
@@ -109,9 +109,7 @@ def take_coefficients(spline: Any, x: Any, c: Any) -> None:
         ),
         "derivative": lambda self, nu=1: _derive(self, nu),
         "antiderivative": lambda self, nu=1: _derive(self, -nu),
-        "integrate": lambda self, a, b, extrapolate=None: (
-            _derive(self, -1)(b, 0, extrapolate) - _derive(self, -1)(a, 0, extrapolate)
-        ),
+        "integrate": _integrate,
     }
     spline.__class__ = type(kind.__name__, (kind,), methods)
 
@@ -140,8 +138,28 @@ def _derive(spline: Any, nu: int) -> Any:
             gained = sum(c[-k] * _add_axes(steps**k, len(shape_of(c)) - 2) for k in orders.flat)
             start = np.cumsum(gained, axis=0) - gained
             c = np.concatenate([c, start[None]])
+    if nu < 0 and spline.extrapolate == "periodic":
+        made.extrapolate = False  # an integral grows from period to period
     take_coefficients(made, spline.x, c)
     return made
+
+
+def _integrate(spline: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
+    """Integrate a spline with nodes as coefficients; a periodic one over whole periods, too."""
+    integral, extrapolate = _derive(spline, -1), _choose(extrapolate, spline.extrapolate)
+    if extrapolate != "periodic":
+        return integral(b, 0, extrapolate) - integral(a, 0, extrapolate)
+    first, last = spline.x[0], spline.x[-1]
+
+    def integrate_to(end: Any) -> Any:
+        periods = np.floor((end - first) / (last - first))
+        return periods * integral(last) + integral(end - periods * (last - first), 0, True)
+
+    return integrate_to(b) - integrate_to(a)
+
+
+def _choose(given: Any, default: Any) -> Any:
+    return default if given is None else given
 
 
 # Grids. -------------------------------------------------------------------------------------------
