@@ -24,6 +24,7 @@ from simpleautodiff.arrays.lost_derivatives import PLAINLY, SCIPY
 from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
 from simpleautodiff.arrays.numpy.polynomials import make_poly1d
 from simpleautodiff.arrays.registry import Function
+from simpleautodiff.arrays.scipy.patch_rotation import patch_rotation
 from simpleautodiff.arrays.scipy.scipy_quantiles import PLAIN_LAWS
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.scipy.sparse_constructors import patch_constructors
@@ -138,6 +139,7 @@ PENDING: dict[str, Function] = {  # by the name of a module not patched yet: wha
     "numpy": _patch_numpy,
     "numpy.polynomial": _patch_series,
     **{f"scipy.{name}": functools.partial(_patch, name) for name in (*MODULES, "optimize")},
+    "scipy.spatial.transform._rotation": lambda module: patch_rotation(module, has_node),
 }
 _PENDING_NAMES, _MODULE_NAMES = PENDING.keys(), sys.modules.keys()  # they show what changes
 
