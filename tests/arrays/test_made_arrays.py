@@ -665,6 +665,14 @@ def test_other_threads_get_plain_arrays_meanwhile():
     assert seen == [np.ndarray]
 
 
+def test_a_module_is_found_while_a_function_in_another_thread_has_its_names_replaced():
+    namespace = {"__name__": "of_a_user", "zeros": np.zeros}
+    with made_arrays.replacing_numpy([namespace]):
+        assert namespace["zeros"] is not np.zeros
+        assert made_arrays._find_numpy_users([namespace], set()) == [namespace]
+    assert namespace["zeros"] is np.zeros
+
+
 def test_errors_of_the_users_own_code_are_raised_as_they_are():
     def f(x):
         y = np.array([x, x])

@@ -371,7 +371,10 @@ def _is_replaceable(namespace: Namespace) -> bool:
 
 
 def _find_numpy_users(namespaces: list[Namespace], seen: set[int]) -> list[Namespace]:
-    """Return those modules that refer to NumPy, or to its functions, by some name."""
+    """Return those modules that refer to NumPy, or to its functions, by some name.
+
+    They may be replaced already, for a function that runs in another thread.
+    """
     found = {id(n): n for n in namespaces if id(n) not in seen and _is_replaceable(n)}
-    replacements = _replacements()
-    return [n for n in found.values() if any(id(v) in replacements for v in list(n.values()))]
+    numpys = _replacements().keys() | {id(new) for new in _replacements().values()}
+    return [n for n in found.values() if any(id(v) in numpys for v in list(n.values()))]
