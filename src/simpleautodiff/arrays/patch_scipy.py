@@ -21,15 +21,16 @@ from simpleautodiff.arrays.call_arguments import explain_arguments
 from simpleautodiff.arrays.elements import enumerate_elements
 from simpleautodiff.arrays.given_values import give_values, unless_double
 from simpleautodiff.arrays.lost_derivatives import PLAINLY, SCIPY
-from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
+from simpleautodiff.arrays.numpy import polynomial_series as series, r_c as joining
 from simpleautodiff.arrays.numpy.polynomials import make_poly1d
+from simpleautodiff.arrays.numpy.vectorize import call_vectorized
 from simpleautodiff.arrays.registry import Function
 from simpleautodiff.arrays.scipy.patch_rotation import patch_rotation
 from simpleautodiff.arrays.scipy.scipy_quantiles import PLAIN_LAWS
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.scipy.sparse_constructors import patch_constructors
 from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode
-from simpleautodiff.arrays.writes.versions import Writable
+from simpleautodiff.arrays.writes.versions import MAKING, Writable
 from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.shapes import shape_of
@@ -109,9 +110,23 @@ def _patch(prefix: str, module: Any) -> None:
 def _patch_numpy(numpy: Any) -> None:
     _patch_method(type(numpy.r_), "__getitem__", "np.r_", joining.join_rows, True)
     _patch_method(type(numpy.c_), "__getitem__", "np.c_", joining.join_columns, True)
-    _patch_method(numpy.vectorize, "__call__", "np.vectorize", joining.call_vectorized, True)
+    numpy.vectorize.__call__ = _choose_vectorized(numpy.vectorize.__call__)
     _patch_method(numpy.ndenumerate, "__init__", "np.ndenumerate", enumerate_elements, True)
     _patch_method(numpy.poly1d, "__init__", "np.poly1d", make_poly1d, True)
+
+
+def _choose_vectorized(original: Any) -> Any:
+    """Return np.vectorize's call: of nodes, or of a function that may compute with nodes."""
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        module = str(getattr(self.pyfunc, "__module__", "numpy")).partition(".")[0]
+        may_compute = MAKING.get() and module not in ("numpy", "scipy", "simpleautodiff")
+        if may_compute or has_node(args) or has_node(kwargs.values()):
+            return _call_implementation("np.vectorize", call_vectorized, (self, *args), kwargs)
+        return original(self, *args, **kwargs)
+
+    return call
 
 
 def _patch_series(polynomial: Any) -> None:

@@ -141,5 +141,6 @@ UNDISPATCHED: dict[Any, Any] = {
     np.asarray_chkfinite: _require_finite,
     np.linalg.norm: _norm,
     np.linalg.vector_norm: _vector_norm,
+    **{function: FUNCTIONS[function] for function in (np.apply_along_axis, np.piecewise)},
     **{function: partial(_make_array, function) for function in CONVERTING},
 }
