@@ -31,9 +31,10 @@ from weakref import ref
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, scipy_caller
-from simpleautodiff.arrays.patch_scipy import PATCHED, PENDING, has_node, patch_scipy
+from simpleautodiff.arrays.patch_scipy import PATCHED, PENDING, patch_scipy
 from simpleautodiff.arrays.random_draws import stand_in_for, stand_ins_for_random
 from simpleautodiff.arrays.registry import FUNCTIONS, array_function
+from simpleautodiff.arrays.scipy.sparse_nodes import has_node
 from simpleautodiff.arrays.undispatched import CONVERTING, UNDISPATCHED
 from simpleautodiff.arrays.writes.versions import MAKING, as_made
 from simpleautodiff.core.level import Traced, Written

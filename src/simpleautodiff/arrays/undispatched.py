@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.elements import iterate_elements
-from simpleautodiff.arrays.patch_scipy import has_node
 from simpleautodiff.arrays.registry import FUNCTIONS, decide
+from simpleautodiff.arrays.scipy.sparse_nodes import has_node
 from simpleautodiff.arrays.shaping import add_axes, lay_out
 from simpleautodiff.core.level import Traced, Written, take_current
 from simpleautodiff.errors import InputError, cite_line

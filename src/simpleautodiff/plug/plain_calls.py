@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from simpleautodiff.arrays.scipy.solver_hints import refuse_nodes
-from simpleautodiff.plug.closures import split_nodes
+from simpleautodiff.arrays.scipy.solver_hints import RefusingNodes
+from simpleautodiff.plug.closures import HeldNodes
 from simpleautodiff.plug.inputs import F, plain_tree, solve_each
 
 
@@ -31,7 +31,8 @@ class PlainCall:
         self.function_name = next(
             (name for name, part in self.arguments.items() if callable(part)), ""
         )
-        self.held, self._make = split_nodes(self.arguments)
+        self._nodes = HeldNodes(self.arguments)
+        self.held = self._nodes.nodes
 
     @property
     def function(self) -> F:
@@ -43,12 +44,13 @@ class PlainCall:
         """Solve the problem in plain numbers; return what `read(arguments, result)` returns."""
 
         def solve(*plain: Any) -> Any:
-            arguments = self._make(iter(plain))
+            arguments = self._nodes.replace(plain)
             given = dict(arguments)
             if name := self.function_name:
-                given[name] = refuse_nodes(given[name], f"optimize.{self.solver.__name__}")
+                given[name] = RefusingNodes(given[name], f"optimize.{self.solver.__name__}")
             bound = inspect.BoundArguments(self.signature, given)
             self.results.append(self.solver(*bound.args, **bound.kwargs))
+            self._nodes.carry_back()
             return read(arguments, self.results[-1])
 
         return solve_each(solve, *plain_tree(self.held))

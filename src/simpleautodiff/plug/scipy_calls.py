@@ -12,6 +12,7 @@ from simpleautodiff.arrays.newton import newton_steps
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import ArgumentError, DomainError, cite_line
 from simpleautodiff.plug import ode
+from simpleautodiff.plug.closures import HeldNodes
 from simpleautodiff.plug.implicit import check_single, flatten_function, newton_step, plain_step
 from simpleautodiff.plug.inputs import F, as_tuple, scipy_module
 from simpleautodiff.plug.minimum_calls import find_minimum as find_minimum
@@ -25,6 +26,20 @@ from simpleautodiff.plug.plain_calls import PlainCall, root_of
 from simpleautodiff.plug.quadrature import quad as quad
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.packing import reshape_to
+
+
+
+def call_solver(
+    carrier: str, solver: F, call_plainly: F, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Call a solver of SciPy, by `call_plainly` if nothing that it is given holds a node."""
+    held = HeldNodes((args, kwargs))
+    if held.nodes:
+        carry = globals()[carrier]
+        return carry(*[solver] * carrier.startswith("find_"), *args, **kwargs)
+    args, kwargs = held.replace(())
+    return call_plainly(*args, **kwargs)
+
 
 _FAR = 1e-4  # a Newton step longer than this, relative to x, does not start at a root
 
