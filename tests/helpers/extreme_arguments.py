@@ -47,14 +47,16 @@ def calls(name):
 
 
 def complain(name):
-    """Make all calls of a function; return those that took too long, or failed otherwise."""
+    """Make all calls of a function; return those that took too long, failed or are not real."""
     found = []
     for what, point, call in calls(name):
         text = f"{name} {what} at {point}"
         print(text, flush=True)
         start = time.process_time()
         try:
-            call()
+            answer = call()
+            if isinstance(answer, complex):
+                found.append(f"{text}: {answer} for real numbers")
         except AutodiffError:
             pass
         except Exception as error:

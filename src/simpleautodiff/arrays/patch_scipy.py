@@ -20,13 +20,16 @@ from simpleautodiff.arrays.elements import enumerate_elements
 from simpleautodiff.arrays.given_values import give_values, unless_double
 from simpleautodiff.arrays.hidden_frames import hide_frame
 from simpleautodiff.arrays.lost_derivatives import PLAINLY, SCIPY
-from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
+from simpleautodiff.arrays.numpy import polynomial_series as series, r_c as joining
 from simpleautodiff.arrays.numpy.polynomials import make_poly1d
+from simpleautodiff.arrays.numpy.vectorize import call_vectorized
 from simpleautodiff.arrays.registry import Function
+from simpleautodiff.arrays.scipy.patch_rotation import patch_rotation
 from simpleautodiff.arrays.scipy.scipy_quantiles import PLAIN_LAWS
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.scipy.sparse_constructors import patch_constructors
 from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, has_node
+from simpleautodiff.arrays.writes.versions import MAKING
 from simpleautodiff.core.level import take_current, to_plain
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.shapes import shape_of
@@ -106,9 +109,23 @@ def _patch(prefix: str, module: Any) -> None:
 def _patch_numpy(numpy: Any) -> None:
     _patch_method(type(numpy.r_), "__getitem__", "np.r_", joining.join_rows, True)
     _patch_method(type(numpy.c_), "__getitem__", "np.c_", joining.join_columns, True)
-    _patch_method(numpy.vectorize, "__call__", "np.vectorize", joining.call_vectorized, True)
+    numpy.vectorize.__call__ = _choose_vectorized(numpy.vectorize.__call__)
     _patch_method(numpy.ndenumerate, "__init__", "np.ndenumerate", enumerate_elements, True)
     _patch_method(numpy.poly1d, "__init__", "np.poly1d", make_poly1d, True)
+
+
+def _choose_vectorized(original: Any) -> Any:
+    """Return np.vectorize's call: of nodes, or of a function that may compute with nodes."""
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        module = str(getattr(self.pyfunc, "__module__", "numpy")).partition(".")[0]
+        may_compute = MAKING.get() and module not in ("numpy", "scipy", "simpleautodiff")
+        if may_compute or has_node(args) or has_node(kwargs.values()):
+            return _call_implementation("np.vectorize", call_vectorized, (self, *args), kwargs)
+        return original(self, *args, **kwargs)
+
+    return call
 
 
 def _patch_series(polynomial: Any) -> None:
@@ -136,6 +153,7 @@ PENDING: dict[str, Function] = {  # by the name of a module not patched yet: wha
     "numpy": _patch_numpy,
     "numpy.polynomial": _patch_series,
     **{f"scipy.{name}": functools.partial(_patch, name) for name in (*MODULES, "optimize")},
+    "scipy.spatial.transform._rotation": lambda module: patch_rotation(module, has_node),
 }
 _PENDING_NAMES, _MODULE_NAMES = PENDING.keys(), sys.modules.keys()  # they show what changes
 

@@ -17,6 +17,7 @@ from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain
 from simpleautodiff.rules.branches import choose
 from simpleautodiff.rules.row import Wrapping
+from simpleautodiff.rules.scalar.arithmetic import raise_to
 from simpleautodiff.rules.scalar.information import boxcox, boxcox1p
 from simpleautodiff.rules.scalar.parameter_values import differentiate_exp, read_orders, require
 from simpleautodiff.rules.scalar.poisson_mixtures import (
@@ -172,7 +173,7 @@ nctdtr = scipy_row(
 
 
 def _quantile_slope(p: Any, lam: Any) -> Any:
-    return p ** (lam - 1) + (1 - p) ** (lam - 1)
+    return raise_to(p, lam - 1) + raise_to(1 - p, lam - 1)
 
 
 def _quantile_slope_in_shape(p: Any, lam: Any) -> Any:
