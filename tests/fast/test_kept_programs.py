@@ -196,7 +196,7 @@ def test_an_odd_function_of_a_root_whose_square_is_infinite():
 
 
 def test_a_number_subtracted_after_a_power_with_structural_zeros():
-    """Where 0 is raised to a positive power, the derivative in the exponent is a structural zero."""
+    """Where 0 is raised to a positive power, the exponent has a structural zero."""
 
     def f(np, ad, x, y):
         s = np.sin(x)
