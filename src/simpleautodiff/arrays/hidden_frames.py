@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+F = TypeVar("F", bound=Callable[..., Any])
 _UNCOUNTED = "<simpleautodiff importlib._bootstrap>"  # Python counts no frames of such a file
 
 
-def hide_frame(function: Any) -> Any:
+def hide_frame(function: F) -> F:
     """Return a function that is not counted among the callers of a function that warns.
 
     SciPy's warnings name the line of the caller, so many calls further out; a function put in
@@ -26,5 +28,6 @@ def hide_frame(function: Any) -> Any:
     >>> seen[0].filename == between.__code__.co_filename
     False
     """
-    function.__code__ = function.__code__.replace(co_filename=_UNCOUNTED)
+    code: Any = function
+    code.__code__ = code.__code__.replace(co_filename=_UNCOUNTED)
     return function

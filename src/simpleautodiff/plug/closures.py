@@ -17,7 +17,17 @@ import numpy as np
 from simpleautodiff.core.level import Traced, Written, take_current
 from simpleautodiff.plug.containers import Container, Globals, open_container
 
-_ATOMS = {float, int, str, bool, complex, bytes, type(None), np.ndarray, np.float64}  # have no parts
+_ATOMS = {
+    float,
+    int,
+    str,
+    bool,
+    complex,
+    bytes,
+    type(None),
+    np.ndarray,
+    np.float64,
+}  # have no parts
 _COUNTS = {int, bool, str}  # types of what has no derivative
 
 
@@ -88,7 +98,8 @@ class HeldNodes:
 
     def _find_holding(self) -> tuple[list[int], list[int]]:
         """Return the keys of what holds nodes: what is changed, and in its order what is built."""
-        holding, waiting = set(), [*self._node_keys, *map(id, self.arrays)]
+        holding: set[int] = set()
+        waiting = [*self._node_keys, *map(id, self.arrays)]
         while waiting:
             inside = set(self._inside.get(waiting.pop(), ())) - holding
             holding |= inside

@@ -86,7 +86,12 @@ def _open_globals(part: Globals) -> Container:
 
 def _open_cell(part: CellType) -> Container:
     return Container(
-        part, _read_cell(part), None, lambda: CellType(*_read_cell(part).values()), setattr, _read_cell
+        part,
+        _read_cell(part),
+        None,
+        lambda: CellType(*_read_cell(part).values()),
+        setattr,
+        _read_cell,
     )
 
 
@@ -131,7 +136,8 @@ def _open_class(part: type) -> Container | None:
 
     def derive() -> Any:
         names = {"__slots__": (), "__module__": part.__module__, "__qualname__": part.__qualname__}
-        return type(part)(part.__name__, (part,), names)
+        make: Any = type(part)  # perhaps a class of classes that a user wrote
+        return make(part.__name__, (part,), names)
 
     return Container(part, parts, None, derive, type.__setattr__, lambda own: dict(vars(own)))
 
@@ -153,15 +159,11 @@ def _open_partial(part: functools.partial[Any]) -> Container:
 
 
 def _open_method(part: MethodType) -> Container:
-    return Container(
-        part, _number(part.__func__, part.__self__), lambda parts: MethodType(*parts)
-    )
+    return Container(part, _number(part.__func__, part.__self__), lambda parts: MethodType(*parts))
 
 
 def _open_property(part: property) -> Container:
-    return Container(
-        part, _number(part.fget, part.fset, part.fdel), lambda parts: property(*parts)
-    )
+    return Container(part, _number(part.fget, part.fset, part.fdel), lambda parts: property(*parts))
 
 
 def _open_descriptor(part: Any) -> Container:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import Traced, apply, to_plain
+from simpleautodiff.core.level import apply
 from simpleautodiff.core.linear import Linear, PartialAdjoint
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import AutodiffError
@@ -31,7 +31,7 @@ class Unknown(PartialAdjoint):
         return self
 
     __add__ = __radd__ = __mul__ = __rmul__ = _stay
-    fit = pushed_by = pulled_by = _stay  # type: ignore[assignment]
+    fit = pushed_by = pulled_by = _stay
 
     def filled(self) -> Any:
         """Raise the error that says why the derivative is not known."""

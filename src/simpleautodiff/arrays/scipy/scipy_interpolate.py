@@ -105,13 +105,13 @@ def make_cubic_spline(
 
 def take_coefficients(spline: Any, x: Any, c: Any) -> None:
     """Give points and coefficients that are nodes to a piecewise polynomial."""
-    kind = type(spline)
+    kind: Any = type(spline)
     spline.__class__ = kind if "nodes" in vars(kind) else _class_through_nodes(kind)
     spline.points_and_coefficients = x, c
 
 
 @functools.cache
-def _class_through_nodes(kind: type) -> type:
+def _class_through_nodes(kind: Any) -> type:
     """Return the class of a piecewise polynomial of nodes.
 
     SciPy's other methods are refused: they would find plain coefficients, or none.
