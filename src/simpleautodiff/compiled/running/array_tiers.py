@@ -16,7 +16,6 @@ from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.running.array_program import ArrayProgram
 from simpleautodiff.compiled.running.runnable import EnteredProgram, describe_code, describe_failure
 
-
 AT_ONCE = 400_000  # elements for each line: NumPy takes longer for its calls than the compiler
 
 

@@ -21,7 +21,6 @@ from simpleautodiff.errors import AutodiffError
 from simpleautodiff.transforms.arguments import Selection, call
 from simpleautodiff.values.pytree import flatten
 
-
 AT_ONCE = 100_000  # examples: NumPy takes longer for its calls than the compiler
 
 
