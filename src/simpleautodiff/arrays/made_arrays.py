@@ -196,22 +196,30 @@ def _put_back() -> None:
 
 
 @contextmanager
-def replacing_numpy(namespaces: list[Namespace]) -> Iterator[None]:
-    """Replace NumPy's functions in the code of some modules, so that they take nodes."""
-    run = object()
+def _putting_back(run: object) -> Iterator[None]:
+    """Put back what was replaced when the last run has ended."""
     try:
-        with _lock:
-            _runs.append(run)
-            for namespace in namespaces:
-                _replace(namespace)
-        with scoped(MAKING, True):
-            yield
+        yield
     finally:
         with _lock:
             if run in _runs:
                 _runs.remove(run)
             if not _runs:
                 _put_back()
+
+
+@contextmanager
+def replacing_numpy(namespaces: list[Namespace]) -> Iterator[None]:
+    """Replace NumPy's functions in the code of some modules, so that they take nodes."""
+    run = object()
+    # twice, so that one still puts back if an interrupt hits the exit of the other
+    with _putting_back(run), _putting_back(run):
+        with _lock:
+            _runs.append(run)
+            for namespace in namespaces:
+                _replace(namespace)
+        with scoped(MAKING, True):
+            yield
 
 
 # Which functions need it. -------------------------------------------------------------------------
