@@ -39,10 +39,11 @@ def reverse_sweep(
     must be tracked; None leaves that to the sweep. Returns whether that was a guess. `partly` says
     that adjoints of inputs keep them.
 
-    Reverse mode spends its time in this loop, so the commonest rows, + - * and functions of single
-    numbers, are written out; all others use their rules.
+    Reverse mode spends its time in this loop, so the commonest rows, + - * / of single numbers,
+    are written out; all others use their rules.
     """
     added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
+    divided, divisors = TABLE["div"], FLOATS
     result, constant, ndarray = TapeNode, Constant, np.ndarray
     scalars, float64 = engine.scalars, np.float64  # which elements of arrays are
     arrays: ArraySweep | None = None  # what handles adjoints that are not single numbers
@@ -89,6 +90,21 @@ def reverse_sweep(
                         term = adjoint * (a.value if type(a) is constant else a)
                         bar[i] = term if old is None else old + term
                     continue
+                if is_real and primitive is divided:
+                    a, b = node.args
+                    y = b.value if type(b) is result else b
+                    of = type(y)
+                    if (of in divisors or (of is int and abs(y) < _EXACT_UP_TO)) and y:
+                        slope = 1 / y
+                        if type(a) is result:
+                            i = a.index
+                            old = bar[i]
+                            bar[i] = adjoint * slope if old is None else old + adjoint * slope
+                        if type(b) is result:
+                            i = b.index
+                            old, term = bar[i], adjoint * (-node.value * slope)
+                            bar[i] = term if old is None else old + term
+                        continue
                 if primitive is None:
                     continue
                 if is_real and not primitive.arrays:
@@ -125,11 +141,10 @@ def reverse_sweep(
 
 
 def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
-    """Carry back the adjoint of a single number by the rules of its row; x / y in one step."""
+    """Carry back the adjoint of a single number by the rules of its row."""
     args, row = node.args, node.primitive
     assert row is not None  # it has arguments
-    divides = row is TABLE["div"]
-    if len(args) == 1 or (len(args) == 2 and type(args[1]) in _PYTHON and not divides):
+    if len(args) == 1 or (len(args) == 2 and type(args[1]) in _PYTHON):
         arg, rule = args[0], row.partials[0]  # one node, and perhaps a number, as an exponent
         try:
             if type(rule) is int:
@@ -143,20 +158,10 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
         term = adjoint * slope if type(slope) in _REALS else pull(slope, adjoint)
         if term is not ZERO:
             old = bar[arg.index]
-            bar[arg.index] = term if old is None else plus(old, term)
+            if old is not None:
+                term = old + term if type(term) in _REALS else plus(old, term)
+            bar[arg.index] = term
         return
-    if divides:
-        a, b = args
-        y = b.value if type(b) is TapeNode else b
-        if (type(y) in FLOATS or (type(y) is int and abs(y) < _EXACT_UP_TO)) and y:
-            slope = 1 / y
-            if type(a) is TapeNode:
-                old, term = bar[a.index], adjoint * slope
-                bar[a.index] = term if old is None else old + term
-            if type(b) is TapeNode:
-                old, term = bar[b.index], adjoint * (-node.value * slope)
-                bar[b.index] = term if old is None else old + term
-            return
     values = [x.value if type(x) is TapeNode or type(x) is Constant else x for x in args]
     for k, arg in enumerate(args):
         if type(arg) is TapeNode:

@@ -233,6 +233,8 @@ def get_item(self: Writable, index: Any) -> Any:
             return _get_recorded_item(self, index)
         if not is_basic(index):
             return Writable(_read(self.current, index))
+    if kind is tuple and not index and not shape(self):
+        return self.current  # of an array without axes this is its number, as in NumPy
     within = cell if self.as_view is None else None
     return Writable(None, IndexedView(self, _outline_of(self.form[0])[index].shape, index, within))
 

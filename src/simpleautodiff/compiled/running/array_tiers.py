@@ -16,7 +16,7 @@ from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.running.array_program import ArrayProgram
 from simpleautodiff.compiled.running.runnable import EnteredProgram, describe_code, describe_failure
 
-AT_ONCE = 400_000  # elements for each line: NumPy takes longer for its calls than the compiler
+LARGE_LINES = 400_000  # elements for each line: NumPy takes longer for its calls than the compiler
 
 
 class TieredArrayProgram(EnteredProgram):
@@ -84,7 +84,7 @@ class TieredArrayProgram(EnteredProgram):
 def _has_large_arrays(recorded: RecordedProgram) -> bool:
     """Tell whether the lines of a program compute so many elements that NumPy takes long."""
     made = [line for line in recorded.lines if line.what is not None and not is_view(line.name)]
-    return sum([math.prod(line.shape) for line in made]) > AT_ONCE * len(made)
+    return sum([math.prod(line.shape) for line in made]) > LARGE_LINES * len(made)
 
 
 def format_program(recorded: RecordedProgram) -> str:

@@ -21,7 +21,7 @@ from simpleautodiff.errors import AutodiffError
 from simpleautodiff.transforms.arguments import Selection, call
 from simpleautodiff.values.pytree import flatten
 
-AT_ONCE = 100_000  # examples: NumPy takes longer for its calls than the compiler
+MANY_EXAMPLES = 100_000  # examples: NumPy takes longer for its calls than the compiler
 
 
 class BatchedFunction(BatchedKernel):
@@ -56,7 +56,7 @@ class BatchedFunction(BatchedKernel):
         A single result is written into the array `out`, if that fits.
         """
         if self.recorded and not self._asked:
-            self.ask(at_once=self._count(leaves) > AT_ONCE)
+            self.ask(at_once=self._count(leaves) > MANY_EXAMPLES)
         if self._run is None:
             return self._by_columns([x[0][x[1]] if type(x) is tuple else x for x in leaves])
         return self._natively(leaves, out)
