@@ -211,3 +211,19 @@ def test_each_example_of_a_batch_has_an_order_of_its_own():
         wanted = [mpmath.diff(lambda t, n=n: mpmath.exp(-t) * mpmath.besseli(n, t), mpmath.mpf(y))
                   for n, y in zip(orders, x, strict=True)]  # fmt: skip
     np.testing.assert_allclose(slope, np.array(wanted, float), rtol=1e-11)
+
+
+@pytest.mark.parametrize("at", [-1e-20, -0.1, -10.0, -1e6, -1e12, -1e16, -1e100, -1e300])
+def test_the_normal_quantile_of_an_exponential_has_its_slope_far_out(at):
+    """log Φ(v) = x has the slope φ/Φ in v, Mills' ratio, which falls as 1/√(-2 x)."""
+    with mpmath.workdps(60):
+        if at > -1e9:
+            start = mpmath.mpf(float(sps.ndtri_exp(at)))
+            v = mpmath.findroot(lambda v: mpmath.log(mpmath.ncdf(v)) - mpmath.mpf(at), start)
+            slope = mpmath.ncdf(v) / mpmath.npdf(v)
+            second = slope * (1 + v * slope)
+        else:
+            root = mpmath.sqrt(-2 * mpmath.mpf(at))
+            slope, second = 1 / root, root**-3
+    assert ad.grad(sps.ndtri_exp)(at) == pytest.approx(float(slope), rel=1e-11)
+    assert ad.derivative(sps.ndtri_exp, 2)(at) == pytest.approx(float(second), rel=1e-7, abs=0)
