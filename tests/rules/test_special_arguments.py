@@ -183,3 +183,47 @@ def test_a_derivative_in_a_degree_is_refused(f):
     with pytest.raises(ad.RuleError, match="plain number"):
         ad.grad(f)(2.0)
     assert ad.jit(f)(2) == pytest.approx(f(2), rel=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore::simpleautodiff.errors.DomainWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("kind", [float, np.float64, lambda x: np.array([x])])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: sps.boxcox(x, 0.5),
+        lambda x: sps.boxcox1p(x - 1, 0.5),
+        lambda x: sps.ive(0.5, 60 * x),
+        lambda x: sps.kve(0.5, 60 * x),
+    ],
+)
+def test_slopes_outside_of_a_domain_are_nan_and_never_complex(f, kind):
+    """The square root of a negative number is nan, as in NumPy, where Python's is complex."""
+    slope = ad.grad(lambda x: np.sum(f(x)))(kind(-1.0))
+    assert np.asarray(slope).dtype == float
+    assert np.isnan(slope).all()
+
+
+def test_each_example_of_a_batch_has_an_order_of_its_own():
+    orders, x = np.array([0.0, 1.0, 2.5, -1.5]), np.array([0.4, 70.0, 3.0, 2.0])
+    slope = ad.vmap(ad.grad(lambda n, x: sps.ive(n, x), 1))(orders, x)
+    with mpmath.workdps(30):
+        wanted = [mpmath.diff(lambda t, n=n: mpmath.exp(-t) * mpmath.besseli(n, t), mpmath.mpf(y))
+                  for n, y in zip(orders, x, strict=True)]  # fmt: skip
+    np.testing.assert_allclose(slope, np.array(wanted, float), rtol=1e-11)
+
+
+@pytest.mark.parametrize("at", [-1e-20, -0.1, -10.0, -1e6, -1e12, -1e16, -1e100, -1e300])
+def test_the_normal_quantile_of_an_exponential_has_its_slope_far_out(at):
+    """log Φ(v) = x has the slope φ/Φ in v, Mills' ratio, which falls as 1/√(-2 x)."""
+    with mpmath.workdps(60):
+        if at > -1e9:
+            start = mpmath.mpf(float(sps.ndtri_exp(at)))
+            v = mpmath.findroot(lambda v: mpmath.log(mpmath.ncdf(v)) - mpmath.mpf(at), start)
+            slope = mpmath.ncdf(v) / mpmath.npdf(v)
+            second = slope * (1 + v * slope)
+        else:
+            root = mpmath.sqrt(-2 * mpmath.mpf(at))
+            slope, second = 1 / root, root**-3
+    assert ad.grad(sps.ndtri_exp)(at) == pytest.approx(float(slope), rel=1e-11)
+    assert ad.derivative(sps.ndtri_exp, 2)(at) == pytest.approx(float(second), rel=1e-7, abs=0)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.elements import iterate_elements
-from simpleautodiff.arrays.patch_scipy import has_node
 from simpleautodiff.arrays.registry import FUNCTIONS, decide
+from simpleautodiff.arrays.scipy.sparse_nodes import has_node
 from simpleautodiff.arrays.shaping import add_axes, lay_out
 from simpleautodiff.core.level import Traced, Written, take_current
 from simpleautodiff.errors import InputError, cite_line
@@ -141,5 +141,6 @@ UNDISPATCHED: dict[Any, Any] = {
     np.asarray_chkfinite: _require_finite,
     np.linalg.norm: _norm,
     np.linalg.vector_norm: _vector_norm,
+    **{function: FUNCTIONS[function] for function in (np.apply_along_axis, np.piecewise)},
     **{function: partial(_make_array, function) for function in CONVERTING},
 }

@@ -23,6 +23,7 @@ from simpleautodiff.plug.inputs import (
     require_plain,
     solve_each,
 )
+from simpleautodiff.plug.results import Returned
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.grad import jvp, vjp
@@ -61,7 +62,9 @@ def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: 
     alone = lambda a, b, args: compute(require_plain(integrand), a, b, args)  # noqa: E731
     found = solve_each(alone, to_plain(a), to_plain(b), plain_tree(args))
     of_vector = lambda x, z: integrand(x, *inputs.split(z))  # noqa: E731
-    return (_integrate(of_vector, (), a, b, inputs.join(), options), *found[1:])
+    value = _integrate(of_vector, (), a, b, inputs.join(), options)
+    way_out = "the integral, its first part, has one"
+    return Returned("the result of quad", [value], [found], way_out).complete({0: value})
 
 
 def _integrate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import math
 from collections.abc import Callable
@@ -103,19 +104,27 @@ def make_cubic_spline(
 
 
 def take_coefficients(spline: Any, x: Any, c: Any) -> None:
-    """Give points and coefficients that are nodes to a piecewise polynomial.
+    """Give points and coefficients that are nodes to a piecewise polynomial."""
+    kind: Any = type(spline)
+    spline.__class__ = kind if "nodes" in vars(kind) else _class_through_nodes(kind)
+    spline.points_and_coefficients = x, c
+
+
+@functools.cache
+def _class_through_nodes(kind: Any) -> type:
+    """Return the class of a piecewise polynomial of nodes.
 
     SciPy's other methods are refused: they would find plain coefficients, or none.
     """
-    kind = type(spline)
     methods: dict[str, Any] = {
+        "nodes": True,
         **{
             name: _refuse(name)
             for name, _ in inspect.getmembers(kind, inspect.isfunction)
             if not name.startswith("_")
         },
-        "x": property(lambda self: x),
-        "c": property(lambda self: c),
+        "x": property(lambda self: self.points_and_coefficients[0]),
+        "c": property(lambda self: self.points_and_coefficients[1]),
         "__call__": lambda self, t, nu=0, extrapolate=None: piecewise(
             self, np.asarray(t) if isinstance(t, list) else t, nu, extrapolate
         ),
@@ -123,7 +132,7 @@ def take_coefficients(spline: Any, x: Any, c: Any) -> None:
         "antiderivative": lambda self, nu=1: _derive(self, -nu),
         "integrate": _integrate,
     }
-    spline.__class__ = type(kind.__name__, (kind,), methods)
+    return type(kind.__name__, (kind,), methods)
 
 
 def _refuse(name: str) -> Callable[..., Any]:

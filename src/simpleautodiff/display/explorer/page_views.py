@@ -142,18 +142,6 @@ def _find_first_view(program: Program) -> Folded:
     return best
 
 
-def is_whole(program: Program) -> bool:
-    """Return whether the page begins with every step in a box of its own.
-
-    Examples
-    --------
-    >>> import simpleautodiff as ad
-    >>> is_whole(ad.trace(lambda x: ad.sin(x) * x, 0.5))
-    True
-    """
-    return not _folds(_find_first_view(program))
-
-
 def _scale(folded: Folded) -> float:
     """Return the scale at which a view fits a small screen, across or down."""
     width, height = _place_boxes(folded, {box: i for i, box in enumerate(folded.boxes)}, False)[

@@ -12,6 +12,7 @@ from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.rules.branches import choose
 from simpleautodiff.rules.row import Wrapping
+from simpleautodiff.rules.scalar.arithmetic import raise_to
 from simpleautodiff.rules.scalar.endless_series import (
     expn_value,
     hyp0f1_value,
@@ -28,6 +29,7 @@ from simpleautodiff.rules.scalar.parameter_values import (
     zeta_derivative_value,
 )
 from simpleautodiff.rules.scalar.piecewise import sign
+from simpleautodiff.rules.scalar.probability import rgamma
 from simpleautodiff.rules.scalar.special import sinc
 from simpleautodiff.rules.scalar.trigonometric import cos, cosh, sin
 from simpleautodiff.rules.scipy_values import (
@@ -84,18 +86,12 @@ def _is_far(n: Any, x: Any) -> Any:
     return (np.abs(to_plain(x)) > 50) & (to_plain(n) >= 0) & (to_plain(n) <= 8)
 
 
-def _reciprocal_factorial(n: Any) -> Any:
-    """Return 1/n!, which is 0 for n = -1, -2, ..."""
-    factor = scipy_special("rgamma")(to_plain(n) + 1.0)
-    return factor if np.ndim(factor) else float(factor)
-
-
 def _ive_slope(v: Any, n: Any, x: Any) -> Any:
     """Differentiate exp(-|x|) Iₙ(x) = (x/2)ⁿ/n! ₁F₁(n + 1/2; 2n + 1; -2|x|)."""
 
     def far() -> Any:
         kummer = hyp1f1(n + 1.5, 2 * n + 2, -2 * abs(x))
-        return n / x * v - sign(x) * (x / 2) ** n * _reciprocal_factorial(n) * kummer
+        return n / x * v - sign(x) * raise_to(x / 2, n) * rgamma(n + 1) * kummer
 
     def near() -> Any:
         return (ive(n - 1, x) + ive(n + 1, x)) / 2 - sign(x) * v
@@ -109,7 +105,7 @@ def _kve_slope(v: Any, n: Any, x: Any) -> Any:
 
     def far() -> Any:
         tricomi = hyperu(n + 1.5, 2 * n + 2, 2 * x)
-        return n / x * v - math.sqrt(math.pi) * (2 * n + 1) * (2 * x) ** n * tricomi
+        return n / x * v - math.sqrt(math.pi) * (2 * n + 1) * raise_to(2 * x, n) * tricomi
 
     return choose(_is_far(n, x), far, lambda: v - (kve(n - 1, x) + kve(n + 1, x)) / 2)
 
