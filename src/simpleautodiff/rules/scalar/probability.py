@@ -84,7 +84,7 @@ erfcx_derivative: Wrapping = scipy_row(
     value=lambda n, x: _erfcx_derivative(int(n), x),
     reason="the derivative of the n-th derivative of exp(x²) erfc(x) is the next one",
 )
-erfcx = scipy_row(
+erfcx: Wrapping = scipy_row(
     "erfcx",
     lambda _v, x: erfcx_derivative(1, x),
     reason="the derivative of exp(x²) erfc(x) is 2 x v - 2/√π, computed without cancellation",
