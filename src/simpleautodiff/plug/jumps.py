@@ -42,8 +42,10 @@ def find_steep_place(f: F, a: float, b: float, z: Any) -> float:
     simpleautodiff.errors.DomainError: the integrand jumps at 0.3, a place that moves ...
     """
     weights = np.cos(np.arange(np.size(f(_between(a, b), z))))  # one number stands for all
-    height = lambda x, z: float(np.sum(weights * np.ravel(f(x, z))))  # noqa: E731
     samples: dict[float, float] = {}
+
+    def height(x: float, z: Any) -> float:
+        return float(np.sum(weights * np.ravel(f(x, z))))
 
     def sample(x: float) -> float:
         samples[x] = height(x, z)
