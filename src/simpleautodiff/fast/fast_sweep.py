@@ -43,7 +43,7 @@ def reverse_sweep(
     are written out; all others use their rules.
     """
     added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
-    divided, divisors = TABLE["div"], FLOATS
+    divided, reals = TABLE["div"], _REALS
     result, constant, ndarray = TapeNode, Constant, np.ndarray
     scalars, float64 = engine.scalars, np.float64  # which elements of arrays are
     arrays: ArraySweep | None = None  # what handles adjoints that are not single numbers
@@ -94,7 +94,7 @@ def reverse_sweep(
                     a, b = node.args
                     y = b.value if type(b) is result else b
                     of = type(y)
-                    if (of in divisors or (of is int and abs(y) < _EXACT_UP_TO)) and y:
+                    if of in reals and (of is not int or abs(y) < _EXACT_UP_TO) and y:
                         slope = 1 / y
                         if type(a) is result:
                             i = a.index
@@ -108,7 +108,22 @@ def reverse_sweep(
                 if primitive is None:
                     continue
                 if is_real and not primitive.arrays:
-                    _pull_rules(node, adjoint, bar)
+                    if len(node.args) > 1:
+                        _pull_rules(node, adjoint, bar)
+                        continue
+                    (a,), rule = node.args, primitive.partials[0]
+                    try:
+                        slope = rule if type(rule) is int else rule(node.value, a.value)
+                    except REFUSED:  # which the row explains, or turns into NumPy's inf or nan
+                        slope = primitive.partial(0, node.value, (a.value,))
+                    of = type(slope)
+                    term = adjoint * slope if of in reals else pull(slope, adjoint)
+                    if term is not ZERO:
+                        i = a.index
+                        old = bar[i]
+                        if old is not None:
+                            term = old + term if of in reals else plus(old, term)
+                        bar[i] = term
                     continue
             arrays = arrays or ArraySweep(tape, bar, once, masks, partly)
             if primitive is None:
@@ -144,23 +159,16 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
     """Carry back the adjoint of a single number by the rules of its row."""
     args, row = node.args, node.primitive
     assert row is not None  # it has arguments
-    if len(args) == 1 or (len(args) == 2 and type(args[1]) in _PYTHON):
-        arg, rule = args[0], row.partials[0]  # one node, and perhaps a number, as an exponent
+    if len(args) == 2 and type(args[1]) in _PYTHON:  # an exponent, for example
+        arg, other = args
         try:
-            if type(rule) is int:
-                slope = rule
-            elif len(args) == 1:
-                slope = rule(node.value, arg.value)
-            else:
-                slope = rule(node.value, arg.value, args[1])
+            slope = row.partials[0](node.value, arg.value, other)
         except REFUSED:
-            slope = row.partial(0, node.value, (arg.value, *args[1:]))
+            slope = row.partial(0, node.value, (arg.value, other))
         term = adjoint * slope if type(slope) in _REALS else pull(slope, adjoint)
         if term is not ZERO:
             old = bar[arg.index]
-            if old is not None:
-                term = old + term if type(term) in _REALS else plus(old, term)
-            bar[arg.index] = term
+            bar[arg.index] = term if old is None else plus(old, term)
         return
     values = [x.value if type(x) is TapeNode or type(x) is Constant else x for x in args]
     for k, arg in enumerate(args):

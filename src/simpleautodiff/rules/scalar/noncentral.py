@@ -120,8 +120,8 @@ SHIFTED = Domain("df > 0", lambda df, nc, t: df > 0)
 def _moment(k: int, df: Any, nc: Any, t: Any) -> Any:
     """Return the mean of s^k φ(t s - nc): the density with k - 1 degrees of freedom more."""
     more = df + (k - 1)
-    factor = poch(df / 2, (k - 1) / 2) * (more / 2) ** 0.5 * (df / 2) ** (-k / 2)
-    return factor * nct_density(more, nc, (more / df) ** 0.5 * t)
+    factor = poch(df / 2, (k - 1) / 2) * raise_to(more / 2, 0.5) * raise_to(df / 2, -k / 2)
+    return factor * nct_density(more, nc, raise_to(more / df, 0.5) * t)
 
 
 def _nctdtr_slope(df: Any, nc: Any, t: Any) -> Any:
