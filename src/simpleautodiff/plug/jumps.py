@@ -44,7 +44,8 @@ def find_steep_place(f: F, a: float, b: float, z: Any) -> float:
     samples: dict[float, float] = {}
 
     def height(x: float, z: Any) -> float:
-        return float(np.sum(weights * np.ravel(f(x, z))))
+        value = f(x, z)
+        return float(value if len(weights) == 1 else np.sum(weights * np.ravel(value)))
 
     def sample(x: float) -> float:
         samples[x] = height(x, z)
