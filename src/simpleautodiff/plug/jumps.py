@@ -45,7 +45,7 @@ def find_steep_place(f: F, a: float, b: float, z: Any) -> float:
 
     def height(x: float, z: Any) -> float:
         value = f(x, z)
-        return float(value if len(weights) == 1 else np.sum(weights * np.ravel(value)))
+        return float(value if not np.ndim(value) else np.sum(weights * np.ravel(value)))
 
     def sample(x: float) -> float:
         samples[x] = height(x, z)
