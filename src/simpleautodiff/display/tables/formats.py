@@ -263,7 +263,7 @@ table.simpleautodiff :is(th, td) {
   text-align: left !important; vertical-align: baseline !important; white-space: nowrap;
 }
 table.simpleautodiff td.array { white-space: normal; min-width: 9em; }
-table.simpleautodiff code { display: inline-block; min-width: 16em; }
+table.simpleautodiff code { display: inline-block; min-width: 16em; vertical-align: top; }
 table.simpleautodiff caption { text-align: left; font-weight: 600; }
 table.simpleautodiff tbody + tbody { border-top: 1px solid currentColor; }
 </style>
