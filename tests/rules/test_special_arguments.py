@@ -248,7 +248,7 @@ FAR = [-1e300, -1e100, -1e17, -1e8, -60.0, -1.5, -0.5, 0.3, 1.5, 60.0, 1e3, 1e12
     ids=["dawsn", "ellipk", "ellipe", "inv_boxcox"],
 )
 def test_slopes_far_out_keep_their_digits(f, slope, at):
-    """Formulas that cancel, and functions of SciPy that fail there, were infinite or of any sign."""
+    """Where formulas would cancel, or functions of SciPy fail."""
     if not np.isfinite(f(at)):
         assert np.isnan(f(at)), "outside of its domain"
         return
