@@ -31,7 +31,7 @@ from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.scipy.sparse_constructors import patch_constructors
 from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, has_node
 from simpleautodiff.arrays.writes.versions import MAKING
-from simpleautodiff.core.level import take_current, to_plain
+from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_complex, optional
