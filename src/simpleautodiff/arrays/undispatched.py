@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.elements import iterate_elements
-from simpleautodiff.arrays.patch_scipy import has_node
 from simpleautodiff.arrays.registry import FUNCTIONS, decide
+from simpleautodiff.arrays.scipy.sparse_nodes import has_node
 from simpleautodiff.arrays.shaping import add_axes, lay_out
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, Written, take_current
@@ -64,6 +64,18 @@ def _vector_norm(x: Any, /, *, ord: Any = 2, **kwargs: Any) -> Any:
     """Do what np.linalg.vector_norm does."""
     norm = FUNCTIONS[np.linalg.vector_norm] if has_node([ord]) else np.linalg.vector_norm
     return norm(x, ord=ord, **kwargs)
+
+
+def _fill_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+    """Do what np.full_like does, which does not dispatch on what it fills the array with."""
+    fill = FUNCTIONS[np.full_like] if has_node([fill_value]) else np.full_like
+    return fill(a, fill_value, *args, **kwargs)
+
+
+def _pad(array: Any, pad_width: Any, mode: Any = "constant", **settings: Any) -> Any:
+    """Do what np.pad does, which does not dispatch on what it puts beside the array."""
+    pad = FUNCTIONS[np.pad] if has_node(settings.values()) else np.pad
+    return pad(array, pad_width, mode, **settings)
 
 
 def _arange(*bounds: Any, dtype: Any = None, **ignored: Any) -> Any:
@@ -135,6 +147,8 @@ _BY_ROWS = {"C", "C_CONTIGUOUS", "CONTIGUOUS"}  # what np.require may be asked f
 _BY_COLUMNS = {"F", "F_CONTIGUOUS", "FORTRAN"}
 UNDISPATCHED: dict[Any, Any] = {
     np.arange: _arange,
+    np.full_like: _fill_like,
+    np.pad: _pad,
     np.kaiser: _kaiser,
     np.nditer: iterate_elements,
     np.require: _require,

@@ -16,7 +16,7 @@ from math import comb
 from typing import Any, final
 
 from simpleautodiff.core.level import Level, Traced
-from simpleautodiff.core.linear import ZERO, Linear, filled, plus, push
+from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, filled, plus, push
 from simpleautodiff.core.primitive import Args, Primitive
 from simpleautodiff.core.sweep import fit
 
@@ -30,10 +30,12 @@ class JetLevel(Level):
         self.lazy = LazyLevel(self.number)
 
     def __enter__(self) -> None:
-        self.open = self.lazy.open = True
+        super().__enter__()
+        self.lazy.open = True
 
     def __exit__(self, *exception: object) -> None:
-        self.open = self.lazy.open = False
+        super().__exit__(*exception)
+        self.lazy.open = False
 
     def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Jet:
         """Return the jet of `primitive`(`args`)."""
@@ -119,9 +121,12 @@ class Jet(Traced):
         derivative = u.nth(k)
         if derivative is ZERO or slope is ZERO:
             return ZERO
+        if _is_unknown(derivative):
+            return derivative
         if isinstance(slope, Linear):
             if k not in pushed:
-                pushed[k] = filled(slope.push(filled(derivative)))
+                term = slope.push(filled(derivative))
+                pushed[k] = term if _is_unknown(term) else filled(term)
             return self._differentiate(pushed[k], j)
         return push(self._differentiate(slope, j), derivative)
 
@@ -146,6 +151,10 @@ class Jet(Traced):
 def _drop_rule(arg: Any) -> Any:
     """Return an argument of a root without its own history, which the square does not need."""
     return Jet(arg.value, arg.higher, arg.level) if type(arg) is Jet else arg
+
+
+def _is_unknown(derivative: Any) -> bool:
+    return issubclass(type(derivative), PartialAdjoint) and derivative.unknown
 
 
 def _is_jet(arg: Any, level: Level) -> bool:

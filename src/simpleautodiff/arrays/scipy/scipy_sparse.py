@@ -125,9 +125,17 @@ class PlainFactors:
 
     def __init__(self, superlu: Any, A: Any) -> None:
         self._superlu = superlu
-        copied = optional("scipy.sparse", "a factored matrix").csc_array(A, copy=True)
-        data, pattern = sparse.split_sparse(copied)
-        self._system = data, pattern._replace(factors=sparse.Factors(superlu))
+        if getattr(A, "format", "") not in ("csc", "csr"):
+            A = optional("scipy.sparse", "a factored matrix").csc_array(A)
+        data, pattern = sparse.split_sparse(A)
+        self._system = (
+            data.copy(),  # the user may write to the matrix
+            pattern._replace(
+                indices=pattern.indices.copy(),
+                indptr=pattern.indptr.copy(),
+                factors=sparse.Factors(superlu),
+            ),
+        )
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:

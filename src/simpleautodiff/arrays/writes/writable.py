@@ -53,9 +53,12 @@ def current(self: Writable) -> Any:
     """Return the array, or the node, that is the current version."""
     view = self.as_view
     if view is not None:
-        if view.cell is not None and view.cell in view.base.writes:
-            return unpromote(view.base.writes[view.cell])
-        return view.read(_find_readable(view.base, view.cell))
+        base, cell = view.base, view.cell
+        if cell is None:
+            return view.read(base.current)
+        if cell in base.writes:
+            return unpromote(base.writes[cell])
+        return view.read(unpromote(base.value) if _fits(base, cell) else base.current)
     if type(self.value) is not TapeNode:
         self.value = unpromote(self.value)
     if self.writes:
@@ -75,11 +78,6 @@ def replace(self: Writable, new: Any) -> None:
     elif self.as_view.cell is None or not write_cell(self.as_view.base, self.as_view.cell, new):
         base = self.as_view.base
         base.current = self.as_view.write(base.current, new)
-
-
-def _find_readable(base: Writable, cell: Cell | None) -> Any:
-    """Return where an unwritten cell can be read without applying pending writes."""
-    return unpromote(base.value) if cell is not None and _fits(base, cell) else base.current
 
 
 def _fits(self: Writable, cell: Cell) -> bool:
@@ -119,6 +117,8 @@ def _find_form(self: Writable) -> tuple[tuple[int, ...], Any]:
     if view is None:
         form = shape_of(self.value), dtype_of(to_plain(self.value))
     else:
+        if view.shape is None:
+            view.shape = _outline(view.base)[view.index].shape
         form = view.shape, dtype(view.base)
     self.form = form
     return form
@@ -214,10 +214,14 @@ def _as_array(value: Any) -> Any:
 
 def get_item(self: Writable, index: Any) -> Any:
     """Return the selected elements: a view for a basic index, otherwise a scalar or a copy."""
-    if type(index) is not int:
+    full, _ = self.form or _find_form(self)
+    kind = type(index)
+    if kind is slice and full:
+        return Writable(None, IndexedView(self, index))
+    if kind is not int:
         index = to_plain_index(index)
     cell = as_cell(self, index)
-    if cell is not None and len(cell) == len(self.form[0]):  # `as_cell` has found it
+    if cell is not None and len(cell) == len(full):
         writes = self.writes
         if cell in writes:
             return writes[cell]
@@ -225,16 +229,17 @@ def get_item(self: Writable, index: Any) -> Any:
         place = cell if len(cell) > 1 else cell[0]
         is_node = type(array) is TapeNode
         return getitem(array, place) if is_node else _read(unpromote(array), place)
-    kind = type(index)
-    if kind is not slice and not (kind is tuple and _BASIC.issuperset(map(type, index))):
+    if not (kind is tuple and _BASIC.issuperset(map(type, index))):
         if find_batches(index):
             return _get_item_per_example(self, index)
         if is_same_for_all(index) and not is_basic(index):
             return _get_recorded_item(self, index)
         if not is_basic(index):
             return Writable(_read(self.current, index))
+    if kind is tuple and not index and not shape(self):
+        return self.current  # of an array without axes this is its number, as in NumPy
     within = cell if self.as_view is None else None
-    return Writable(None, IndexedView(self, _outline_of(self.form[0])[index].shape, index, within))
+    return Writable(None, IndexedView(self, index, within, _outline_of(full)[index].shape))
 
 
 _BASIC = {int, slice, type(None), type(...)}
