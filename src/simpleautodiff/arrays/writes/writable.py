@@ -221,6 +221,7 @@ def get_item(self: Writable, index: Any) -> Any:
     kind = type(index)
     if kind is slice and full and index.step is None:
         return Writable(None, IndexedView(self, index))
+    cell: Cell | None
     if kind is int and full:
         cell = (index % full[0],) if -full[0] <= index < full[0] else None
     else:
