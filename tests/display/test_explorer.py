@@ -430,9 +430,29 @@ def test_a_page_is_numbered_as_the_paper_if_it_is_small(tmp_path):
     ]
     program = describe(f, (1.0, 2.0), "execution")[0]
     assert [s.operator for s in program.steps[2:]] == ["mul", "sin", "cos", "add"]
-    assert program.renumbered("paper").adjoints()["x"] == program.adjoints()["x"]
     large = describe(deep, (0.5, 2.0))[0]
     assert large.nodes == large.execution
+
+
+def test_a_program_has_one_numbering_in_tables_figures_words_steps_and_on_the_page():
+    """A step of a loop is called the same wherever it is met; its steps are consecutive."""
+
+    def f(x, y):
+        for k in range(12):
+            x = ad.sin(k * x) * y
+        return x
+
+    operators = ["mul", "sin", "mul"] * 12
+    program = ad.trace(f, 0.5, 2.0)
+    assert [step.operator for step in program.steps[2:]] == operators
+    page = make_document(describe(f, (0.5, 2.0))[0])["nodes"]
+    assert [node["name"] for node in page] == [step.name for step in program.steps]
+    assert [node["op"] for node in page[2:]] == operators
+    rows = program.values(unfold=True).rows
+    assert [row.name for row in rows if row.name.startswith("v")][5] == "v6"
+    assert "v6 = v5 " in program.explain("v6")
+    assert ad.step(f, 0.5, 2.0).next(8).name == "v6"
+    assert str(ad.fold(program)).splitlines()[2] == "loop@v1 (×12, 36 steps)"
 
 
 def test_explore_says_what_it_needs():

@@ -17,6 +17,7 @@ import pytest
 import simpleautodiff as ad
 from simpleautodiff.display.explorer.files import read_asset
 from simpleautodiff.display.figures.box_drawing import sketch
+from simpleautodiff.display.figures.edge_list import list_edges
 from simpleautodiff.display.figures.figure import Figure, figure
 from simpleautodiff.display.figures.layout import graphviz
 from simpleautodiff.display.figures.layout.crossings import arrange, count_crossings
@@ -528,7 +529,25 @@ class TestFigure:
     def test_arrays_show_their_shape(self):
         picture = figure(PROGRAMS["network"], "plain").picture
         assert below(picture)["weights"] == ["(3, 4)"]
-        assert "= array(5, 4)" in below(figure(PROGRAMS["network"]).picture)["v1"]
+        assert "= 5 × 4 numbers" in below(figure(PROGRAMS["network"]).picture)["v1"]
+
+    def test_arrays_that_fit_show_their_elements_a_matrix_row_by_row(self):
+        w, x = np.array([[0.125, -1.25, 2.75], [3.5, 4.25, 1 / 3]]), np.array([1.0, 2.0, -3.0])
+        drawing = figure(ad.trace(lambda w, x: np.sum(w @ x), w, x), "adjoints")
+        rows = ["[[0.125, -1.25, 2.75],", "[3.5, 4.25, 0.333]]"]
+        adjoint = "w̄ = [[1, 2, -3], [1, 2, -3]]"
+        assert below(drawing.picture)["w"] == [f"= {rows[0]}", rows[1], adjoint]
+        lines = drawing.text().replace("−", "-").splitlines()
+        first, second = (next(line for line in lines if row in line) for row in rows)
+        assert first.index("[0.125") == second.index("[3.5")
+        assert f"w = {' '.join(rows)}, {adjoint}" in list_edges(drawing.picture).replace("−", "-")
+
+    def test_pointing_at_a_node_tells_its_numbers_where_they_are_counted(self):
+        picture = figure(ad.trace(lambda x: np.sum(x**2), np.arange(12.0)), "adjoints").picture
+        assert below(picture)["x"] == ["= 12 numbers", "x̄ = 12 numbers"]
+        (hint,) = [vertex.hint for vertex in picture.vertices if vertex.name == "x"]
+        whole = ", ".join(map(str, range(12))), ", ".join(map(str, range(0, 24, 2)))
+        assert hint == f"float64(12,) [{whole[0]}]\nx̄ = float64(12,) [{whole[1]}]"
 
     def test_values_that_are_symbols(self):
         sympy = pytest.importorskip("sympy")

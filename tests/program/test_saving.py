@@ -73,7 +73,6 @@ def test_a_recorded_program_is_loaded_and_differentiated_again(f):
     for mine, expected in zip(found, ad.grad(network, (0, 1))(w, other), strict=True):
         np.testing.assert_allclose(mine, expected, rtol=1e-13)
     np.testing.assert_allclose(ad.hessian(again.f, 1)(w, other), ad.hessian(network, 1)(w, other))
-    assert again.renumbered("execution").names
     assert again.figure().svg()
 
 

@@ -151,7 +151,7 @@ class Trace(Program):
 def trace(
     f: Callable[..., Any] | Node,
     *args: Any,
-    numbering: str = "paper",
+    numbering: str = "",
     names: Sequence[str] | None = None,
 ) -> Trace:
     """Run `f` once and return every step of it: names, values, source lines, and ways to show them.
@@ -163,7 +163,8 @@ def trace(
         hand, for the graph that it was computed by.
     numbering
         `"paper"` numbers the steps by their distance from the inputs, as the paper's tables do;
-        `"execution"` numbers them as they happened.
+        `"execution"` numbers them as they happened. By default the paper's for at most 16 nodes; in
+        a longer program, execution keeps the steps of a line, a call or a loop together.
     names
         The names of the inputs; by default the parameters of `f`.
 
@@ -208,7 +209,7 @@ def _trace_graph(
     return traced
 
 
-def trace_formula(formula: Formula, *args: Any, numbering: str = "paper") -> Trace:
+def trace_formula(formula: Formula, *args: Any, numbering: str = "") -> Trace:
     r"""Run a formula once; the lines and variables of its steps are those of its own text.
 
     Examples

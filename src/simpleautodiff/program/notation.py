@@ -74,14 +74,19 @@ class Term:
         """The number π, by its letter."""
         return Term("π", value=math.pi, latex=r"\pi", said=math.pi)
 
-    def inside(self, binds: int) -> str:
-        """Return the text, in parentheses if the surroundings bind tighter."""
-        return f"({self.text})" if self.binds < binds else self.text
+    def inside(self, binds: int, signed: bool = False) -> str:
+        """Return the text, in parentheses if the surroundings bind tighter.
 
-    def latex_inside(self, binds: int) -> str:
-        """Return the LaTeX, in parentheses if the surroundings bind tighter."""
+        With `signed` also if it begins with a minus, as after an operator: 2 × (-3).
+        """
+        closed = self.binds < binds or (signed and self.binds == SIGN)
+        return f"({self.text})" if closed else self.text
+
+    def latex_inside(self, binds: int, signed: bool = False) -> str:
+        """Return the LaTeX, in parentheses where `inside` has them."""
         own = min(self.binds, _find_binding_in_latex(self.text))
-        return f"({self.latex})" if own < binds else self.latex
+        closed = own < binds or (signed and self.binds == SIGN)
+        return f"({self.latex})" if closed else self.latex
 
     def __repr__(self) -> str:
         return self.text
@@ -91,22 +96,20 @@ class Term:
         if other.divides is not None:
             divided: Term = self / other.divides
             return divided
-        return _join("mul", self, other, PRODUCT, SIGN + (other.binds == SIGN))
+        return _join("mul", self, other, PRODUCT, SIGN, signed=True)
 
     def __truediv__(self, other: Any) -> Term:
         other = as_term(other)
-        quotient = _join("div", self, other, PRODUCT, SIGN + (other.binds == SIGN))
+        quotient = _join("div", self, other, PRODUCT, SIGN, signed=True)
         if self.text == "1":
             quotient.divides = other
         return quotient
 
     def __add__(self, other: Any) -> Term:
-        return _join("add", self, as_term(other), SUM, SUM + (as_term(other).binds == SIGN) * CALL)
+        return _join("add", self, as_term(other), SUM, SUM, signed=True)
 
     def __sub__(self, other: Any) -> Term:
-        return _join(
-            "sub", self, as_term(other), SUM, PRODUCT + (as_term(other).binds == SIGN) * CALL
-        )
+        return _join("sub", self, as_term(other), SUM, PRODUCT, signed=True)
 
     def __pow__(self, other: Any) -> Term:
         return _join("power", self, as_term(other), CALL, CALL)
@@ -115,15 +118,9 @@ class Term:
         return _join("matmul", self, as_term(other), SIGN, SIGN)
 
     def __neg__(self) -> Term:
-        binds = CALL if self.binds == SIGN else PRODUCT
         value, said = _try(operator.neg, self.value), _try(operator.neg, self.said)
-        return Term(
-            f"-{self.inside(binds)}",
-            SIGN,
-            value,
-            latex=lambda: f"-{self.latex_inside(binds)}",
-            said=said,
-        )
+        latex = lambda: f"-{self.latex_inside(PRODUCT, signed=True)}"  # noqa: E731
+        return Term(f"-{self.inside(PRODUCT, signed=True)}", SIGN, value, latex=latex, said=said)
 
     def __abs__(self) -> Term:
         value, said = _try(abs, self.value), _try(abs, self.said)
@@ -261,15 +258,15 @@ def _try(function: Callable[..., Any], *values: Any) -> Any:
         return None
 
 
-def _join(name: str, a: Term, b: Term, left: int, right: int) -> Term:
+def _join(name: str, a: Term, b: Term, left: int, right: int, signed: bool = False) -> Term:
     row = TABLE[name]
     small = name == "power"  # an exponent needs no parentheses in LaTeX
     return Term(
-        row.text.format(a.inside(left), b.inside(right)),
+        row.text.format(a.inside(left), b.inside(right, signed)),
         row.binds,
         _try(_VALUES[name], a.value, b.value),
         latex=lambda: row.latex.format(
-            a.latex_inside(left), b.latex if small else b.latex_inside(right)
+            a.latex_inside(left), b.latex if small else b.latex_inside(right, signed)
         ),
         said=_try(_VALUES[name], a.said, b.said),
     )
@@ -298,7 +295,7 @@ def render(row: Primitive, args: tuple[Any, ...]) -> Term:
         case "sub", [a, b]:
             return a - b
         case "mul", [a, b]:
-            return _join("mul", a, b, PRODUCT, SIGN + (b.binds == SIGN))
+            return _join("mul", a, b, PRODUCT, SIGN, signed=True)
         case "div", [a, b]:
             return a / b
         case "power", [a, b]:
@@ -381,4 +378,5 @@ def _try_call(function: Callable[..., Any], values: list[Any]) -> Any:
         return None
 
 
-register_number(Term, {name: _call(row) for name, row in TABLE.items()})
+TERM_FUNCTIONS = {name: _call(row) for name, row in TABLE.items()}
+register_number(Term, TERM_FUNCTIONS)

@@ -1,7 +1,8 @@
 """A graph as a numbered list of steps: what is shown, checked and compiled is made from it.
 
 Names belong to a program, not to nodes: inputs are x1, x2, ... (or a function's own parameters),
-the others v1, v2, ... in one of two numberings: the paper's, or the order of execution.
+the others v1, v2, ... in one of two numberings: the paper's, or the order of execution. Wherever a
+program is shown, its numbering is the same.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.located_tapes import UserCall
 from simpleautodiff.values.functions import has_dtype, to_type_of
 from simpleautodiff.values.pytree import flatten
+
+MOST_BY_DISTANCE = 16  # nodes that are numbered by distance from the inputs by default
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ class Program:
         All nodes, in an order in which they can be computed.
     numbering
         `"paper"`: by distance from the inputs, as in the paper's tables; `"execution"`: as given.
+        By default the paper's for a program of at most 16 nodes; in a longer one, execution keeps
+        the steps of a line, a call or a loop together.
 
     Examples
     --------
@@ -100,15 +105,16 @@ class Program:
     def __init__(
         self,
         execution: Sequence[Node],
-        numbering: str = "paper",
+        numbering: str = "",
         names: dict[Node, str] | None = None,
         lines: dict[Node, str] | None = None,
         outputs: Sequence[Node] = (),
         variables: dict[Node, str] | None = None,
         calls: dict[Node, tuple[UserCall, ...]] | None = None,
     ) -> None:
-        if numbering not in ("paper", "execution"):
+        if numbering not in ("", "paper", "execution"):
             raise ArgumentError(f"numbering is 'paper' or 'execution'; got {numbering!r}")
+        numbering = numbering or ("paper" if len(execution) <= MOST_BY_DISTANCE else "execution")
         inputs = [node for node in execution if node.primitive is None]
         others = [node for node in execution if node.primitive is not None]
         if numbering == "paper":
@@ -133,15 +139,6 @@ class Program:
         line, variable = self.lines.get(node, ""), self.variables.get(node, "")
         operator = "" if node.primitive is None else node.operator
         return Step(self.names[node], operator, args, node.value, line, variable)
-
-    def renumbered(self, numbering: str) -> Self:
-        """Return the same program in another numbering."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self))
-        own = {node: self.names[node] for node in self.inputs}
-        known = self.lines, self.outputs, self.variables, self.calls
-        Program.__init__(other, self.execution, numbering, own, *known)
-        return other
 
     def renamed(self, names: Mapping[Node, str]) -> Self:
         """Return the same program with other names of its nodes."""

@@ -35,7 +35,7 @@ class Recording(NamedTuple):
 def trace(
     f: Callable[..., Any],
     *args: Any,
-    numbering: str = "paper",
+    numbering: str = "",
     names: Sequence[str] | None = None,
 ) -> Program:
     """Run `f` once and return its program: every step with its name, value and source line.

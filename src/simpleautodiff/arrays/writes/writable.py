@@ -243,6 +243,8 @@ def get_item(self: Writable, index: Any) -> Any:
             return _get_recorded_item(self, index)
         if not is_basic(index):
             return Writable(_read(self.current, index))
+    if kind is tuple and not index and not shape(self):
+        return self.current  # of an array without axes this is its number, as in NumPy
     within = cell if self.as_view is None else None
     return Writable(None, IndexedView(self, index, within, _outline_of(full)[index].shape))
 

@@ -13,7 +13,6 @@ from typing import Any
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.explorer.files import fill_template, read_asset, read_scripts
 from simpleautodiff.display.explorer.page_data import make_document, source_of
-from simpleautodiff.display.explorer.page_views import FIRST_VIEW_SIZES, is_whole
 from simpleautodiff.display.trace import trace, trace_formula
 from simpleautodiff.errors import ArgumentError, FormulaError
 from simpleautodiff.program.formula import Formula, parse
@@ -90,9 +89,7 @@ def explore(
     title
         The heading: by default the formula, or the name of the function.
     numbering
-        "paper" or "execution", as `trace` takes it. By default the paper's for a program that is
-        shown whole, and for a larger one that of execution, in which the steps of one box are
-        consecutive.
+        "paper" or "execution", as `trace` takes it.
 
     Returns
     -------
@@ -128,7 +125,7 @@ def describe(
             raise ArgumentError("a program has its arguments already; explore it without any")
         return f, "", [], 1
     if isinstance(f, Node):
-        return trace(f, *args, numbering=numbering or "paper"), "", [], 1
+        return trace(f, *args, numbering=numbering), "", [], 1
     if isinstance(f, str):
         formula, names = parse(f)
         if len(args) != len(names):
@@ -139,21 +136,13 @@ def describe(
         return describe_formula(formula, args, numbering)
     name = getattr(f, "__name__", type(f).__name__)
     code, first = source_of(f)
-    program = _choose_numbering(trace(f, *args, numbering=numbering or "execution"), numbering)
-    return program, "" if name == "<lambda>" else name, code, first
+    return trace(f, *args, numbering=numbering), "" if name == "<lambda>" else name, code, first
 
 
 def describe_formula(
     formula: Formula, args: tuple[Any, ...] | list[float], numbering: str = ""
 ) -> tuple[Program, str, list[str], int]:
     """Return the program of a formula, its title and source; several lines have no title."""
-    traced = trace_formula(formula, *args, numbering=numbering or "execution")
-    program = _choose_numbering(traced, numbering)
+    program = trace_formula(formula, *args, numbering=numbering)
     lines = formula.text.splitlines()
     return (program, "", lines, 1) if len(lines) > 1 else (program, formula.text, [], 1)
-
-
-def _choose_numbering(program: Program, numbering: str) -> Program:
-    """Use the paper's numbering, if none was given, for a program that is shown without folds."""
-    whole = not numbering and len(program) <= FIRST_VIEW_SIZES[0] and is_whole(program)
-    return program.renumbered("paper") if whole else program

@@ -14,23 +14,16 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.display.explorer.page_numbers import record_choices, record_numbers
+from simpleautodiff.display.explorer.page_rows import add_rows, to_texts
 from simpleautodiff.display.explorer.page_rules import collect_forms, collect_rules, is_real
 from simpleautodiff.display.explorer.page_views import MOST_DRAWN, Views
 from simpleautodiff.display.notation.explain import write_reason
-from simpleautodiff.display.notation.formulas import (
-    Pull,
-    adjoint_term,
-    adjoint_terms,
-    suppress_warnings,
-    tangent_terms,
-    value_terms,
-)
+from simpleautodiff.display.notation.formulas import value_terms
 from simpleautodiff.display.notation.labels import write_slope
 from simpleautodiff.display.notation.rich_text import show_minus
 from simpleautodiff.display.notation.step_sentences import seed_symbols
 from simpleautodiff.display.stepper.search import search_down, search_up
 from simpleautodiff.errors import AutodiffError
-from simpleautodiff.program.notation import Term
 from simpleautodiff.program.program import Program, output_names
 from simpleautodiff.program.watched_work import go_through
 from simpleautodiff.program.written_numbers import write_result
@@ -66,7 +59,7 @@ def _make_document(program: Program, title: str, code: Sequence[str], first: int
     rules, rule_of, reason = collect_rules(program)
     views = Views(program)
     drawn = set(views.singles())
-    sweeps = _sweeps(program, index, texts=bool(reason))
+    sweeps = _sweeps(program, index)
     kernel = record_numbers(program, sweeps, drawn) if reason else None
     if program.compared and not reason:
         kernel = record_choices(program)
@@ -75,7 +68,7 @@ def _make_document(program: Program, title: str, code: Sequence[str], first: int
             "No sliders: the function compares numbers, and the page cannot tell what it would "
             "answer elsewhere."
         )
-    return {
+    document = {
         "title": title,
         "nodes": [
             _node(program, node, index, node in drawn)
@@ -97,6 +90,9 @@ def _make_document(program: Program, title: str, code: Sequence[str], first: int
         "sweeps": sweeps,
         "code": _code(program, index, code, first),
     }
+    if reason:
+        add_rows(document, program, drawn)
+    return document
 
 
 def json_number(value: Any, elements: bool = False, exact: bool = False) -> Any:
@@ -161,7 +157,7 @@ def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> 
         (k, derivative, write_slope(program, node, k, derivative).text)
         for k, derivative in node.local_derivatives()
     ]
-    text, numbers = _texts(value_terms(program, node))
+    text, numbers = to_texts(value_terms(program, node))
     return record | {
         "text": text,
         "numbers": numbers,
@@ -184,47 +180,14 @@ def _row(name: str) -> dict[str, Any]:
     return {"text": row.text if row else "", "reason": show_minus(row.reason) if row else ""}
 
 
-def _sweeps(program: Program, index: dict[Node, int], texts: bool) -> list[dict[str, Any]]:
-    """Return the forward sweep from each input and the reverse sweep from each output.
-
-    With `texts` the rows come as the tables have them, as the page cannot write them itself.
-    """
+def _sweeps(program: Program, index: dict[Node, int]) -> list[dict[str, Any]]:
+    """Return the forward sweep from each input and the reverse sweep from each output."""
     at = {name: index[node] for node, name in program.names.items()}
     small = len(program.nodes) <= MOST_DRAWN
     inputs = [program.names[node] for node in program.inputs[: MOST_SWEEPS if small else 1]]
     outputs = [program.names[node] for node in program.outputs[: MOST_SWEEPS if small else 1]]
     sweeps = [_try_sweep(_forward, program, at, name) for name in inputs]
-    found = [s for s in sweeps if s] + [_reverse(program, at, name) for name in outputs]
-    if texts and small:
-        for sweep in found:
-            _add_texts(program, sweep)
-    return found
-
-
-def _texts(terms: tuple[Term, Term]) -> list[str]:
-    return [term.text for term in terms]
-
-
-@suppress_warnings()
-def _add_texts(program: Program, sweep: dict[str, Any]) -> None:
-    """Add the right-hand sides of a sweep, in symbols and with numbers."""
-    root = program.names[program.nodes[sweep["root"]]]
-    if sweep["mode"] == "forward":
-        dot = Program.tangents(program, root)
-        sweep["texts"] = {  # also of the nodes that it does not reach, whose tangents are 0
-            i: _texts(tangent_terms(program, node, dot))
-            for i, node in enumerate(program.nodes)
-            if node.primitive is not None
-        }
-        return
-    totals, found = {root: program.seed(root)[1]}, []
-    for item in program.accumulations(root):
-        child = program.node(item.child)
-        pull = Pull(child, item.index, item.derivative, totals[item.child])
-        old = None if item.first else (adjoint_term(item.parent), totals[item.parent])
-        found.append(_texts(adjoint_terms(program, [pull], item.total, old)))
-        totals[item.parent] = item.total
-    sweep["texts"] = found
+    return [s for s in sweeps if s] + [_reverse(program, at, name) for name in outputs]
 
 
 def _try_sweep(sweep: Callable[..., Any], program: Program, at: dict[str, int], name: str) -> Any:

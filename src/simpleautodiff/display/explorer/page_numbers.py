@@ -15,6 +15,7 @@ import numpy as np
 
 from simpleautodiff.compiled.record_kernel import record_kernel
 from simpleautodiff.compiled.scalar.operations import FLOAT32
+from simpleautodiff.core.level import Traced
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.notation.formulas import suppress_warnings
@@ -76,7 +77,7 @@ def _record(
     return {
         "inputs": [program.position(node) for node in program.inputs],
         "steps": [
-            [_write_constant(flat.number(i).item())] if step[0] == "const" else list(step)
+            [write_constant(flat.number(i).item())] if step[0] == "const" else list(step)
             for i, step in enumerate(flat.steps)
         ],
         "guards": flat.guards,
@@ -86,7 +87,8 @@ def _record(
     }
 
 
-def _write_constant(number: float) -> float | str:
+def write_constant(number: float) -> float | str:
+    """Write a number for JSON, which has no inf and no nan."""
     return number if math.isfinite(number) else str(number)
 
 
@@ -115,6 +117,7 @@ def _find_numbers(
     repeated: Program, program: Program, sweeps: Sequence[dict[str, Any]], drawn: set[Node]
 ) -> Iterator[tuple[Slot, Any]]:
     """Yield each number that the page shows, and where it stands."""
+    yield from _find_conditions(repeated)
     for i, (node, old) in enumerate(zip(repeated.nodes, program.nodes, strict=True)):
         yield ("nodes", i, "value"), node.value
         for k, derivative in node.local_derivatives() if old in drawn else ():
@@ -140,4 +143,5 @@ def _find_conditions(repeated: Program) -> Iterator[tuple[Slot, Any]]:
     """Yield each condition that an operation was given, and where it stands."""
     for i, node in enumerate(repeated.nodes):
         for k in node.primitive.settings if node.primitive else ():
-            yield ("nodes", i, "args", k, 0), node.values()[k]
+            if isinstance(condition := node.values()[k], Traced):
+                yield ("nodes", i, "args", k, 0), condition

@@ -76,8 +76,8 @@ class _Sketch:
         if below and below[0].startswith("= "):  # v1 = log(x1), and more signs below that one
             indent = " " * (count_columns(face) + 1)
             rest = [indent + text if text.startswith("= ") else text for text in below[1:]]
-            return [f"{face} {below[0]}", *rest]
-        return [face, *below]
+            return _indent_rows([f"{face} {below[0]}", *rest])
+        return _indent_rows([face, *below])
 
     def _height(self, name: str) -> int:
         """Return the height of a box: for its lines, and one row for each incoming arrow."""
@@ -295,3 +295,14 @@ def _lines_of(grid: dict[tuple[int, int], str]) -> list[str]:
     for (row, x), letter in grid.items():
         rows[row][x] = letter
     return ["".join(r.get(x, " ") for x in range(max(r, default=-1) + 1)).rstrip() for r in rows]
+
+
+def _indent_rows(lines: list[str]) -> list[str]:
+    """Write the rows of a matrix below its first one."""
+    told: list[str] = []
+    indent = 0
+    for line in lines:
+        row = line.startswith("[") and bool(told)
+        indent = indent if row else count_columns(line.partition("[[")[0]) + 1
+        told.append(" " * indent + line if row else line)
+    return told

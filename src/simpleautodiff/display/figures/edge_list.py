@@ -39,5 +39,5 @@ def _describe(vertex: Vertex) -> str:
     below = [line.shown for line in vertex.below if line.text != vertex.face.text]
     text = f"{badge}{vertex.face.shown}"
     for line in below:
-        text += f" {line}" if line.startswith("= ") else f", {line}"
+        text += f" {line}" if line.startswith(("= ", "[")) else f", {line}"
     return text

@@ -18,13 +18,14 @@ LEADING = 17.0  # from one line of a label to the next
 class TextLine:
     """One line of text: a formula, or code; its tone selects a style.
 
-    A formula that is made of terms has the LaTeX that tables have.
+    A formula that is made of terms has the LaTeX that tables have. `hint` is what it abbreviates.
     """
 
     text: str
     tone: str = ""
     code: bool = False
     terms: tuple[Term | str, ...] = ()
+    hint: str = ""
 
     @classmethod
     def of(cls, *terms: Term | str, tone: str = "") -> TextLine:

@@ -43,13 +43,21 @@ def values(folded: Folded) -> Picture:
 
 
 def _write_values(folded: Folded, node: Node) -> Lines:
-    value = TextLine(f"= {labels.write_brief_value(node)}", "value")
+    value = _write_number("= ", node.value, "value", typed=node.primitive is None)
     if node.primitive is None:
-        return (value,)
+        return value
     symbols = labels.write_symbolic(folded.program, node)
     numbers = labels.write_numeric(folded.program, node)
     told = {term.text: TextLine.of("= ", term) for term in (symbols, numbers) if term.text}
-    return (*told.values(), value)
+    return (*told.values(), *value)
+
+
+def _write_number(start: str, number: Any, tone: str, typed: bool = False) -> Lines:
+    """Write a number or an array; an array is told as a whole where it is pointed at."""
+    first, *rows = labels.write_brief_lines(start, number, typed)
+    whole = labels.write_whole(number)
+    hint = f"{start.removeprefix('= ')}{whole}" if whole else ""
+    return (TextLine(first, tone, hint=hint), *(TextLine(row, tone) for row in rows))
 
 
 def tangents(folded: Folded, wrt: str) -> Picture:
@@ -59,10 +67,7 @@ def tangents(folded: Folded, wrt: str) -> Picture:
     def below(node: Node) -> Lines:
         name = folded.program.names[node]
         told = _short_values(folded, node)
-        return (
-            *told,
-            TextLine(f"{labels.write_dot(name)} = {labels.write_brief(dot[name])}", "tangent"),
-        )
+        return (*told, *_write_number(f"{labels.write_dot(name)} = ", dot[name], "tangent"))
 
     picture = _make_picture(folded, below, f"Values and derivatives with respect to {wrt}")
     ends = labels.output_names(folded.program)
@@ -75,10 +80,10 @@ def _add_words(picture: Picture, words: str) -> Picture:
 
 
 def _short_values(folded: Folded, node: Node) -> Lines:
-    value = TextLine(f"= {labels.write_brief_value(node)}", "value")
+    value = _write_number("= ", node.value, "value", typed=node.primitive is None)
     if node.primitive is None:
-        return (value,)
-    return (TextLine.of("= ", labels.write_symbolic(folded.program, node)), value)
+        return value
+    return (TextLine.of("= ", labels.write_symbolic(folded.program, node)), *value)
 
 
 def adjoints(folded: Folded, output: str = "", wrt: str = "") -> Picture:
@@ -96,8 +101,9 @@ def adjoints(folded: Folded, output: str = "", wrt: str = "") -> Picture:
         found = [(labels.write_dot, dot, "tangent")] * bool(wrt)
         found += [(labels.write_bar, bar, "adjoint")]
         told = [
-            TextLine(f"{accent(name)} = {labels.write_brief(numbers[name])}", tone)
+            line
             for accent, numbers, tone in found
+            for line in _write_number(f"{accent(name)} = ", numbers[name], tone)
         ]
         return (*_short_values(folded, node), *told)
 
@@ -295,12 +301,20 @@ def _make_vertex(folded: Folded, box: Box, below: Callable[[Node], Lines]) -> Ve
     if not box.single:
         told = [TextLine(labels.shorten(text, 44), code=True) for text in box.title.split("\n")]
         told += [TextLine(describe_amount(box), "times" if box.times > 1 else "quiet")]
-        told += [TextLine(line.text, line.tone) for line in below(box.nodes[-1])[-1:]]
+        told += _find_last_number(below(box.nodes[-1]))
         return Vertex(name, told[0], tuple(told[1:]), "box", hint=f'unfold("{name}")')
     node = box.nodes[0]
     tone = "input" if node.primitive is None else ""
-    hint = folded.program.lines.get(node, "")
-    return Vertex(name, TextLine(name), below(node), tone=tone, hint=hint)
+    lines = below(node)
+    hints = [folded.program.lines.get(node, ""), *(line.hint for line in lines)]
+    hint = "\n".join(filter(None, hints))
+    return Vertex(name, TextLine(name), lines, tone=tone, hint=hint)
+
+
+def _find_last_number(lines: Lines) -> Lines:
+    """Return the last of what is below a node, with all rows of a matrix."""
+    starts = [i for i, line in enumerate(lines) if not line.text.startswith("[")]
+    return lines[starts[-1] :] if starts else ()
 
 
 def _describe(folded: Folded) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import unicodedata
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -60,12 +60,81 @@ def adjoint_term(name: str, value: Any = None) -> Term:
     return Term(write_bar(name), value=value, latex=lambda: latex_name(name, "bar"))
 
 
+class Symbols:
+    """What stands in a row for the numbers it is made of: their names."""
+
+    in_numbers = False
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def names(self) -> Symbols:
+        """Return the names of what stands in a row."""
+        return self
+
+    def refuses(self, computed: Any) -> bool:
+        """Tell whether a number that a rule has computed may not stand in a row."""
+        return False
+
+    def constant(self, node: Node, k: int) -> Any:
+        """Return the constant argument k of a node."""
+        return _constant(node.args[k])
+
+    def value(self, node: Node) -> Term:
+        """Return the value of a node as a term."""
+        return Term(self.program.names[node], value=node.value)
+
+    def tangent(self, node: Node, number: Any) -> Term:
+        """Return the tangent of a node as a term."""
+        return tangent_term(self.program.names[node], number)
+
+    def adjoint(self, node: Node, number: Any) -> Term:
+        """Return the adjoint of a node as a term."""
+        return adjoint_term(self.program.names[node], number)
+
+    def before(self, term: Term, number: Any) -> Term:
+        """Return what an adjoint was before something is added to it."""
+        return term
+
+    def slope(self, node: Node, k: int, number: Any) -> Term:
+        """Return a local derivative whose rule is more than a formula."""
+        return Term(number)
+
+
+class Numbers(Symbols):
+    """What stands in a row with numbers: each in a few digits, an input as it was typed."""
+
+    in_numbers = True
+
+    def names(self) -> Symbols:
+        """Return the names of what stands in a row."""
+        return Symbols(self.program)
+
+    def value(self, node: Node) -> Term:
+        """Return the value of a node as a term."""
+        return as_term(node.value) if node.primitive is None else Term(node.value)
+
+    def tangent(self, node: Node, number: Any) -> Term:
+        """Return the tangent of a node as a term."""
+        return Term(number)
+
+    adjoint = tangent
+
+    def before(self, term: Term, number: Any) -> Term:
+        """Return what an adjoint was before something is added to it."""
+        return Term(number)
+
+
 def value_terms(program: Program, node: Node) -> tuple[Term, Term]:
     """Return the right-hand side of a step in symbols, and with numbers."""
-    primitive = node.primitive
-    assert primitive is not None
-    symbols = render(primitive, tuple(_list_names(program, node)))
-    return symbols, write_true(lambda: render(primitive, tuple(_list_numbers(node))), node.value)
+    write = partial(write_step, node)
+    return write(Symbols(program)), write_true(lambda: write(Numbers(program)), node.value)
+
+
+def write_step(node: Node, written: Symbols) -> Term:
+    """Return the right-hand side of a step."""
+    assert node.primitive is not None
+    return render(node.primitive, tuple(_list_arguments(node, written)))
 
 
 def write_value(node: Node) -> str:
@@ -79,28 +148,25 @@ def _is_typed(node: Node) -> bool:
 
 def tangent_terms(program: Program, node: Node, dot: Mapping[str, Any]) -> tuple[Term, Term]:
     """Return v̇ = Σ u̇ ∂v/∂u in symbols, and with numbers."""
-    live = [(k, slope) for k, slope in node.local_derivatives() if slope is not ZERO]
-    if not live:
+    if all(slope is ZERO for _, slope in node.local_derivatives()):
         return Term("0", value=0, latex="0"), EMPTY
-    names = [program.names[node.args[k]] for k, _ in live]
-    seeds = [  # a plain 0 for a node that was not reached
-        fit(dot[name], node.args[k].value) for name, (k, _) in zip(names, live, strict=True)
-    ]
-
+    write = partial(write_tangent, node, dot)
     value = dot[program.names[node]]
+    return write(Symbols(program)), write_true(lambda: write(Numbers(program)), value)
 
-    def write(starts: list[Term], in_numbers: bool) -> Term:
-        return _sum(
-            [
-                Term(0)
-                if in_numbers and is_absent(start.value, slope, value)
-                else _push_formula(program, node, k, slope, start, in_numbers)
-                for (k, slope), start in zip(live, starts, strict=True)
-            ]
-        )
 
-    symbols = write(list(map(tangent_term, names, seeds)), False)
-    return symbols, write_true(lambda: write(list(map(Term, seeds)), True), value)
+def write_tangent(node: Node, dot: Mapping[str, Any], written: Symbols) -> Term:
+    """Return the right-hand side of v̇ = Σ u̇ ∂v/∂u, of which one ∂v/∂u is not a structural 0."""
+    names, terms = written.program.names, []
+    for k, slope in node.local_derivatives():
+        if slope is ZERO:
+            continue
+        parent = node.args[k]
+        seed = fit(dot[names[parent]], parent.value)  # a plain 0 if it was not reached
+        absent = written.in_numbers and is_absent(seed, slope, dot[names[node]])
+        start = written.tangent(parent, seed)
+        terms.append(Term(0) if absent else _push_formula(written, node, k, slope, start))
+    return _sum(terms)
 
 
 def is_absent(seed: Any, slope: Any, total: Any) -> bool:
@@ -124,24 +190,24 @@ def adjoint_terms(
     program: Program, pulls: Sequence[Pull], total: Any, before: tuple[Term, Any] | None = None
 ) -> tuple[Term, Term]:
     """Return ū = Σ v̄ ∂v/∂u in symbols and with numbers; `before` is what ū was, and its number."""
-
-    def write(in_numbers: bool) -> Term:
-        terms = [_write_contribution(program, pull, in_numbers) for pull in pulls]
-        old = [] if before is None else [Term(before[1]) if in_numbers else before[0]]
-        return _sum([*old, *terms])
-
-    return write(False), write_true(lambda: write(True), total)
+    write = partial(write_adjoint, pulls, before)
+    return write(Symbols(program)), write_true(lambda: write(Numbers(program)), total)
 
 
-def _write_contribution(program: Program, pull: Pull, in_numbers: bool) -> Term:
+def write_adjoint(pulls: Sequence[Pull], before: tuple[Term, Any] | None, written: Symbols) -> Term:
+    """Return the right-hand side of ū = Σ v̄ ∂v/∂u, after what ū was `before`."""
+    old = [] if before is None else [written.before(*before)]
+    return _sum([*old, *(_write_contribution(written, pull) for pull in pulls)])
+
+
+def _write_contribution(written: Symbols, pull: Pull) -> Term:
     """Write v̄ ∂v/∂u as the sweep adds it to ū.
 
     Where u is real, it is the real part; where u was broadcast to the shape of v, the sum over
     what it was given to.
     """
     child, k, derivative, bar = pull
-    start = Term(bar) if in_numbers else adjoint_term(program.names[child], bar)
-    term = _pull_formula(program, child, k, derivative, start, in_numbers)
+    term = _pull_formula(written, child, k, derivative, written.adjoint(child, bar))
     if has_real_part(pull):
         term = render(TABLE["real"], (term,))
     given, own = shape(bar), shape(child.args[k].value)
@@ -165,7 +231,7 @@ def derivative_term(program: Program, node: Node, k: int, derivative: Any) -> Te
     """Return the local derivative ∂v/∂u as a formula; for a linear map, its name."""
     if derivative is ZERO:
         return Term("0", value=0, latex="0")
-    return as_term(_symbolic(program, node, k, derivative, False))
+    return as_term(_write_slope(Symbols(program), node, k, derivative))
 
 
 def chain_term(child: str, parent: str) -> Term:
@@ -183,40 +249,34 @@ def partial_name(of: str, wrt: str) -> Term:
     return Term(f"∂{of}/∂{wrt}", latex=latex)
 
 
-def _list_names(program: Program, node: Node) -> list[Any]:
+def _list_arguments(node: Node, written: Symbols) -> list[Any]:
     return [
-        Term(program.names[arg], value=arg.value) if type(arg) in NODES else _constant(arg)
-        for arg in node.args
+        written.value(arg) if type(arg) in NODES else written.constant(node, k)
+        for k, arg in enumerate(node.args)
     ]
-
-
-def _list_numbers(node: Node) -> list[Any]:
-    return [_number(arg) if type(arg) in NODES else _constant(arg) for arg in node.args]
-
-
-def _number(node: Node) -> Term:
-    """Return the value of a node as a term; that of an input as it was typed."""
-    return as_term(node.value) if node.primitive is None else Term(node.value)
 
 
 def _constant(arg: Any) -> Any:
     return arg.value if type(arg) is Constant else arg
 
 
-def _symbolic(program: Program, node: Node, k: int, derivative: Any, in_numbers: bool) -> Any:
+def _write_slope(written: Symbols, node: Node, k: int, derivative: Any) -> Any:
     """Return ∂node/∂args[k] as a term, by calling its rule with terms for numbers."""
     assert node.primitive is not None
     if isinstance(derivative, Linear):
-        return partial_name(program.names[node], program.names[node.args[k]])
-    args = _list_numbers(node) if in_numbers else _list_names(program, node)
-    value = Term(node.value) if in_numbers else Term(program.names[node], value=node.value)
+        return _name_slope(written.program, node, k)
+    args = tuple(_list_arguments(node, written))
     try:
-        slope = node.primitive.partial(k, value, tuple(args))
+        slope = node.primitive.partial(k, written.value(node), args)
     except _NO_FORMULA:
-        return Term(derivative)  # a rule that is more than a formula
+        return written.slope(node, k, derivative)  # a rule that is more than a formula
     plain = isinstance(slope, (int, float))  # a constant of the program, or of the rule
     known = plain or (isinstance(slope, Term) and _agrees(slope.value, derivative))
-    return slope if known else Term(derivative)
+    return slope if known else written.slope(node, k, derivative)
+
+
+def _name_slope(program: Program, node: Node, k: int) -> Term:
+    return partial_name(program.names[node], program.names[node.args[k]])
 
 
 def _agrees(value: Any, expected: Any) -> bool:
@@ -233,11 +293,17 @@ def _agrees(value: Any, expected: Any) -> bool:
 class FormulaLevel(Level):
     """A level on which operations write themselves down, so that array rules become formulas."""
 
+    def __init__(self, refuses: Callable[[Any], bool]) -> None:
+        super().__init__()
+        self.refuses = refuses
+
     def result(
         self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
     ) -> FormulaValue:
         """Return the value together with its formula."""
         terms = [arg.term if isinstance(arg, FormulaValue) else arg for arg in args]
+        if any(map(self.refuses, terms)):
+            raise TypeError("this number differs from point to point")
         return FormulaValue(value, render(primitive, tuple(terms)), self)
 
 
@@ -256,32 +322,27 @@ class FormulaValue(Traced):
 _MAX_FORMULA = 72  # a formula of more characters tells less than ∂v/∂u
 
 
-def _apply_map(
-    program: Program, node: Node, k: int, seed: Term, in_numbers: bool, forward: bool
-) -> Term:
+def _apply_map(written: Symbols, node: Node, k: int, seed: Term, forward: bool) -> Term:
     """Return what a linear map makes of a seed, as its rule says; or seed × ∂v/∂u.
 
     The symbols decide which one, so that the numbers beside them say the same.
     """
-    own, parent = program.names[node], program.names[node.args[k]]
-    named = tangent_term(parent, seed.value) if forward else adjoint_term(own, seed.value)
-    symbols = _formula(program, node, k, named, False, forward)
-    if symbols is None or len(symbols.text) > _MAX_FORMULA:
-        return _write_product(program, node, k, seed)
-    if not in_numbers:
-        return symbols
-    numbers = _formula(program, node, k, seed, True, forward)
-    return _write_product(program, node, k, seed) if numbers is None else numbers
+    names = written.names()
+    tail, name = (node.args[k], names.tangent) if forward else (node, names.adjoint)
+    symbols = _formula(names, node, k, name(tail, seed.value), forward)
+    if symbols is not None and len(symbols.text) <= _MAX_FORMULA:
+        numbers = _formula(written, node, k, seed, forward) if written.in_numbers else symbols
+        if numbers is not None:
+            return numbers
+    product: Term = seed * _name_slope(written.program, node, k)
+    return product
 
 
-def _formula(
-    program: Program, node: Node, k: int, seed: Term, in_numbers: bool, forward: bool
-) -> Term | None:
+def _formula(written: Symbols, node: Node, k: int, seed: Term, forward: bool) -> Term | None:
     """Return what a linear map makes of a seed, if its rule is a formula."""
     assert node.primitive is not None
-    named = _list_numbers(node) if in_numbers else _list_names(program, node)
-    own = Term(node.value) if in_numbers else Term(program.names[node], value=node.value)
-    level = FormulaLevel()
+    named, own = _list_arguments(node, written), written.value(node)
+    level = FormulaLevel(written.refuses)
     with level:
         args = [FormulaValue(t.value, t, level) if isinstance(t, Term) else t for t in named]
         try:
@@ -293,25 +354,16 @@ def _formula(
     return result.term if isinstance(result, FormulaValue) else None
 
 
-def _push_formula(
-    program: Program, node: Node, k: int, derivative: Any, seed: Term, n: bool
-) -> Term:
+def _push_formula(written: Symbols, node: Node, k: int, derivative: Any, seed: Term) -> Term:
     if isinstance(derivative, Linear):
-        return _apply_map(program, node, k, seed, n, forward=True)
-    return _product(seed, _symbolic(program, node, k, derivative, n))
+        return _apply_map(written, node, k, seed, forward=True)
+    return _product(seed, _write_slope(written, node, k, derivative))
 
 
-def _pull_formula(
-    program: Program, node: Node, k: int, derivative: Any, seed: Term, n: bool
-) -> Term:
+def _pull_formula(written: Symbols, node: Node, k: int, derivative: Any, seed: Term) -> Term:
     if isinstance(derivative, Linear):
-        return _apply_map(program, node, k, seed, n, forward=False)
-    product: Term = seed * _symbolic(program, node, k, derivative, n)
-    return product
-
-
-def _write_product(program: Program, node: Node, k: int, seed: Term) -> Term:
-    product: Term = seed * partial_name(program.names[node], program.names[node.args[k]])
+        return _apply_map(written, node, k, seed, forward=False)
+    product: Term = seed * _write_slope(written, node, k, derivative)
     return product
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
+
+import numpy as np
 
 from simpleautodiff.core.linear import Linear
 from simpleautodiff.core.node import NODES, Node
@@ -18,10 +21,14 @@ from simpleautodiff.display.notation.formulas import (
 from simpleautodiff.display.notation.rich_text import to_latex
 from simpleautodiff.program.notation import Term, render
 from simpleautodiff.program.program import Program, output_names as output_names
-from simpleautodiff.program.written_numbers import write_short, write_typed
+from simpleautodiff.program.written_numbers import write_result, write_short, write_typed
 from simpleautodiff.values.functions import shape
+from simpleautodiff.values.other_arrays import read_foreign
 
 MAX_LABEL = 30  # characters of a line
+MAX_ARRAY = 36  # characters of an array that is written whole
+MOST_MATRIX_ROWS = 4  # of a matrix that is written in several lines
+MOST_TOLD = 60  # elements of an array that are told when it is pointed at
 _UNSET = re.compile(r"(, (None|False))+\)$")  # settings with their default values
 _OPERATOR_SIGNS = {
     "add": "+",
@@ -40,29 +47,69 @@ def shorten(text: str, most: int = MAX_LABEL) -> str:
 
 
 def write_brief(value: Any) -> str:
-    """Write a value in a few characters; an array by its shape, a short one by its elements.
+    """Write a value in a few characters; of an array that is too long, how many numbers it has.
 
     Examples
     --------
     >>> import numpy as np
     >>> write_brief(0.6931471), write_brief(np.zeros((3, 4))), write_brief(np.array([0.5, 1.0]))
-    ('0.693', 'array(3, 4)', '[0.5, 1]')
+    ('0.693', '3 × 4 numbers', '[0.5, 1]')
+    """
+    if not shape(value):
+        return shorten(write_short(value), 24)
+    whole = _write_elements(value, MAX_ARRAY // 3)
+    return whole if whole and len(whole) <= MAX_ARRAY else _count_elements(value)
+
+
+def write_brief_lines(start: str, value: Any, typed: bool = False) -> list[str]:
+    """Write a value after some text; a small matrix in a line for each of its rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> write_brief_lines("= ", np.arange(12.0).reshape(2, 6))
+    ['= [[0, 1, 2, 3, 4, 5],', '[6, 7, 8, 9, 10, 11]]']
     """
     size = shape(value)
-    if not size:
-        return shorten(write_short(value), 24)
-    if len(size) == 1 and size[0] <= 3:
-        text = f"[{', '.join(write_short(element) for element in value)}]"
-        if len(text) <= MAX_LABEL:
-            return text
-    return f"array{_shape(value)}"
+    if typed and not size:
+        return [f"{start}{shorten(write_typed(value), 24)}"]
+    brief = write_brief(value)
+    if len(size) != 2 or size[0] > MOST_MATRIX_ROWS or brief != _count_elements(value):
+        return [f"{start}{brief}"]
+    rows = [_write_elements(row, MAX_ARRAY // 3) for row in read_foreign(value)]
+    if any(not row or len(row) > MAX_ARRAY for row in rows):
+        return [f"{start}{brief}"]
+    return f"{start}[{',/'.join(rows)}]".split("/")
 
 
-def write_brief_value(node: Node) -> str:
-    """Write the value of a node in a few characters; that of an input as it was typed."""
-    if node.primitive is None and not shape(node.value):
-        return shorten(write_typed(node.value), 24)
-    return write_brief(node.value)
+def write_whole(value: Any) -> str:
+    """Write an array with all elements, if there is room for them where it is pointed at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> write_whole(np.array([[0.5, 1.0], [1 / 3, 2.0]])), write_whole(0.5)
+    ('float64(2, 2) [[0.5, 1], [0.333, 2]]', '')
+    """
+    if not shape(value):
+        return ""
+    whole = _write_elements(value, MOST_TOLD)
+    return f"{write_result(value).partition(' [')[0]} {whole}" if whole else write_result(value)
+
+
+def _write_elements(value: Any, most: int) -> str:
+    """Write all elements of an array; nothing if there are too many, or if they are not known."""
+    array = read_foreign(value)
+    if not isinstance(array, np.ndarray) or array.size > most:
+        return ""
+    parts = [_write_elements(part, most) if array.ndim > 1 else write_short(part) for part in array]
+    return f"[{', '.join(parts)}]"
+
+
+def _count_elements(value: Any) -> str:
+    size = shape(value)
+    kind = "number" if read_foreign(value).dtype.kind in "iufc" else "value"
+    return f"{' × '.join(map(str, size))} {kind}{'s' * (math.prod(size) != 1)}"
 
 
 def _shape(value: Any) -> str:

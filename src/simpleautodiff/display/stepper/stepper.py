@@ -338,7 +338,7 @@ def step(
     mode: str = "forward",
     wrt: str = "",
     output: str = "",
-    numbering: str = "paper",
+    numbering: str = "",
 ) -> Stepper:
     """Run `f` once and return a `Stepper` through its derivative.
 

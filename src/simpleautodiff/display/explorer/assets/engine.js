@@ -198,8 +198,8 @@ function short(number, digits = 3) {
   return exact.length < bare.length ? exact : bare;
 }
 
-// Without zeros at the end, after the point.
-const strip = (text) => text.replace(/(\.\d*?)0*(?=e|$)/, (_, kept) => kept.replace(/\.$/, ""));
+// Without zeros at the end of each number, after its point.
+const strip = (text) => text.replace(/(\.\d*?)0*(?=e|$|[^\d.])/g, (_, kept) => kept.replace(/\.$/, ""));
 
 // So many significant digits, as Python writes them.
 function scientific(text, most) {

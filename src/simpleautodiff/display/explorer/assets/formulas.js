@@ -69,15 +69,16 @@ function added(a, b) {
   return formula(text, SUM, undefined, a.said + b.said);
 }
 
-// A right-hand side with so many digits that it is true: it rounds to what follows it.
-function writeTrue(write, value) {
-  const wanted = strip(short(value));
-  let found = write(3);
+// A right-hand side with so many digits that it is true: what it says is printed as what follows it.
+// If no digits are enough, as where an array has another precision, more of them say less.
+function writeTrue(write, value, print = short) {
+  const wanted = strip(print(value)), first = write(3);
+  let found = first;
   for (let digits = 4; digits <= MOST_DIGITS; digits++) {
-    if (Number.isNaN(found.said) || found.said === undefined || strip(short(found.said)) === wanted || found.said === value) break;
+    if (Number.isNaN(found.said) || found.said === undefined || strip(print(found.said)) === wanted || found.said === value) return found.text;
     found = write(digits);
   }
-  return found.text;
+  return (value.length > 1 ? first : found).text;
 }
 
 const dotted = (name) => `${name[0]}\u0307${name.slice(1)}`.normalize("NFC");

@@ -7,7 +7,7 @@ const BEGINNINGS = {
   forward: "Forward: from an input, derivatives go along the arrows.",
   reverse: "Reverse: from the result, derivatives go back against the arrows.",
 };
-const SHORT_ARRAY = /(\[[^[\]]{1,22}\][\]),]*)/;
+const SHORT_ARRAY = /(\[*\[[^[\]]{1,22}\][\]),]*)/;
 const ROLES = { "thead, tbody": "rowgroup", tr: "row", "thead th": "columnheader", "tbody th": "rowheader", td: "cell" };
 const MOST_ROWS = 80; // of a long table: those around the present step
 
@@ -57,11 +57,12 @@ function writer(doc, now) {
 
   const nameOf = (i) => doc.nodes[i].name;
   // The right-hand side of a node in numbers: "10.693 - (-0.959)".
-  const asRecorded = ([symbols, numbers]) => ({ symbols: symbols ?? "", numbers: now().model.moved ? "" : numbers ?? "" }); // Python wrote it, at the first point
-  const hasRule = (i) => doc.live || (now().model.moved && doc.nodes[i].rule !== undefined);
-  const valueSides = (i) => (hasRule(i) ? sides.value(i) : asRecorded([doc.nodes[i].text, doc.nodes[i].numbers]));
+  // Python wrote it, at the first point; elsewhere its places are filled in.
+  const asRecorded = ([symbols = "", numbers = ""] = [], row = undefined) => (!now().model.moved ? { symbols, numbers }
+    : row ? now().model.fill(row) : { symbols, numbers: "" });
+  const valueSides = (i) => (doc.live ? sides.value(i) : asRecorded([doc.nodes[i].text, doc.nodes[i].numbers], doc.nodes[i].places));
   const numeric = (node) => valueSides(doc.nodes.indexOf(node)).numbers;
-  const slope = (i, k) => (hasRule(i) ? sides.slope(i, k) : doc.nodes[i].slopes?.[k] ?? "");
+  const slope = (i, k) => (doc.live ? sides.slope(i, k) : doc.nodes[i].slopes?.[k] ?? "");
 
   const full = (number) => number?.text ?? short(number);
   const resultOf = (i) => (doc.nodes[i].op || typeof now().model.values[i] !== "number" ? full(now().model.values[i]) : typed(now().model.values[i]));
@@ -96,8 +97,8 @@ function writer(doc, now) {
       numbers: make("span", { class: "told" }, `${steps}, to `, ...of), result: number === undefined ? "" : full(number) };
   }
 
-  const tangentSides = (i, phase) => (hasRule(i) ? sides.tangent(i, now().model.sweeps[phase.sweep].numbers)
-    : asRecorded(doc.sweeps[phase.sweep].texts?.[i] ?? []));
+  const tangentSides = (i, { sweep }) => (doc.live ? sides.tangent(i, now().model.sweeps[sweep].numbers)
+    : asRecorded(doc.sweeps[sweep].texts?.[i], doc.sweeps[sweep].places?.[i]));
 
   function tangentRow(event, base, phase) {
     const { symbols, numbers } = tangentSides(event.node, phase);
@@ -105,7 +106,8 @@ function writer(doc, now) {
   }
 
   function adjointRow(event, base, phase) {
-    const { symbols, numbers } = hasRule(event.child) ? sides.adjoint(event) : asRecorded(doc.sweeps[phase.sweep].texts?.[event.at] ?? []);
+    const { texts, places } = doc.sweeps[phase.sweep];
+    const { symbols, numbers } = doc.live ? sides.adjoint(event) : asRecorded(texts?.[event.at], places?.[event.at]);
     return { ...base, symbols: math(symbols), numbers: math(numbers), result: full(event.number) };
   }
 
