@@ -5,7 +5,6 @@ import math
 import os
 import random
 import sys
-from collections import defaultdict
 from functools import partial
 
 import numpy as np
@@ -41,20 +40,15 @@ def pytest_report_header():
     return f"engine: {os.environ.get('SIMPLEAUTODIFF_ENGINE', 'fast')}"
 
 
-def pytest_collection_modifyitems(config, items):
-    most = config.getoption("--cases")
-    if most is None:
-        return
-    cases = defaultdict(list)
-    for item in items:
-        cases[item.nodeid.partition("[")[0]].append(item)
-    chosen = {
-        id(of_one[round(k * (len(of_one) - 1) / max(most - 1, 1))])
-        for of_one in cases.values()
-        for k in range(most)
-    }
-    config.hook.pytest_deselected(items=[item for item in items if id(item) not in chosen])
-    items[:] = [item for item in items if id(item) in chosen]
+@pytest.hookimpl(wrapper=True)
+def pytest_generate_tests(metafunc):
+    """Choose the cases of a test before they are made, as making all of them takes seconds."""
+    result = yield
+    most, cases = metafunc.config.getoption("--cases"), metafunc._calls
+    if most is not None and len(cases) > most:
+        last, steps = len(cases) - 1, max(most - 1, 1)
+        cases[:] = [cases[round(k * last / steps)] for k in range(most)]
+    return result
 
 
 _WIND_BACK = {}  # what puts each generator of a module back to where it was after the import

@@ -59,6 +59,45 @@ def test_interp1d_of_nodes(kind):
     alike(ad.jit(ad.grad(f))(y), ad.grad(f)(y), 1e-12)
 
 
+OPEN = np.array([0.0, 0.5, 1.0, 2.0, 2.7, 3.0, 4.0, 5.0, 5.5, 6.0])  # the ends are 2 and 4
+AROUND = np.array([0.1, 1.5, 2.1, 3.5, 4.9, 7.0])
+
+
+@pytest.mark.parametrize("extrapolate", [True, False, "periodic"])
+def test_beyond_the_ends_of_a_spline_whose_knots_are_not_repeated(extrapolate):
+    """Expected: SciPy's values, and its derivative of order one."""
+    made = lambda c: si.BSpline(OPEN, c, 3, extrapolate)
+    expected, slopes = made(C)(AROUND), made(C)(AROUND, 1)
+    value, own = ad.jvp(made(C), (AROUND,), (np.ones(6),))
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    inside = ~np.isnan(expected)
+    assert np.all(inside) == bool(extrapolate)
+    alike(own[inside], slopes[inside], 1e-12)
+    np.testing.assert_array_equal(
+        np.isnan(ad.jvp(lambda c: made(c)(AROUND), (C,), (C,))[0]), ~inside
+    )
+    alike(ad.jacobian(lambda c: made(c)(AROUND)[inside])(C) @ C, expected[inside], 1e-12)
+    alike(ad.jacobian(lambda c: made(c).derivative()(AROUND)[inside])(C) @ C, slopes[inside], 1e-11)
+
+
+def test_periodic_interpolation():
+    y = np.array([0.2, 1.0, -0.3, 0.4, 0.9, 0.1])
+    f = lambda y: si.make_interp_spline(X, np.append(y, y[0]), bc_type="periodic")(AROUND)
+    check_both_modes(f, y, 1e-12, 1e-8, 1e-12)
+    alike(ad.jacobian(f)(y) @ y, f(y), 1e-12)
+    alike(ad.vmap(f)(np.stack([y, 2 * y])), [f(y), 2 * f(y)], 1e-12)
+    with pytest.raises(ad.errors.InputError, match="begins with"):
+        ad.jacobian(lambda y: si.make_interp_spline(X, y, bc_type="periodic")(T))(np.arange(7.0))
+
+
+def test_pieces_from_right_to_left():
+    pieces = si.PPoly(np.array([[1.0, -2.0], [0.5, 3.0]]), np.array([2.0, 1.0, 0.0]))
+    at = np.array([-0.5, 0.5, 1.0, 1.5, 2.5])
+    value, slopes = ad.jvp(pieces, (at,), (np.ones(5),))
+    alike(value, pieces(at), 1e-15)
+    alike(slopes, [-2.0, -2.0, -2.0, 1.0, 1.0], 1e-15)
+
+
 def test_what_splines_of_nodes_refuse():
     for f, message in (
         (lambda c: si.BSpline(np.sort(c), c[:2], 3)(0.3), "knots .* plain numbers"),

@@ -64,6 +64,56 @@ def test_what_a_curve_through_nodes_does_not_do_is_refused():
         ad.grad(lambda y: si.PchipInterpolator(X, y).roots()[0])(Y - 1.5)
 
 
+PERIODIC = {
+    "spline": si.CubicSpline,
+    "pchip": si.PchipInterpolator,
+    "akima": si.Akima1DInterpolator,
+    "makima": lambda x, y, **how: si.Akima1DInterpolator(x, y, method="makima", **how),
+}
+
+
+@pytest.mark.parametrize("name", PERIODIC)
+def test_periods_of_a_curve(name):
+    """SciPy's own values outside of the points, on which y depends linearly or smoothly."""
+    tolerances = {"exact": 1e-12, "near": 1e-6, "transposed": 1e-12}
+    for f in (
+        lambda curve: curve(np.array([-4.0, 0.2, 9.5])),
+        lambda curve: curve.integrate(-4.0, 9.5),
+        lambda curve: curve.integrate(3.0, 0.1),
+        lambda curve: np.nan_to_num(curve.antiderivative()(np.array([0.3, 4.0])), nan=7.0),
+    ):
+        made = lambda y, f=f: f(PERIODIC[name](X, y, extrapolate="periodic"))
+        check_both_modes(made, Y, **tolerances)
+        slopes = ad.jacobian(made)(Y) @ np.cos(X)
+        step = 1e-5 * np.cos(X)
+        np.testing.assert_allclose(
+            slopes, (made(Y + step) - made(Y - step)) / 2e-5, rtol=1e-6, atol=1e-8
+        )
+
+
+UNFIT = {
+    "points that do not increase": lambda y: si.PchipInterpolator(X[::-1], y),
+    "equal points": lambda y: si.Akima1DInterpolator(X * [1, 1, 0, 0, 1, 1], y),
+    "fewer values than points": lambda y: si.PchipInterpolator(X, y[1:]),
+    "points in rows": lambda y: si.CubicHermiteSpline(X[None], y[None], y[None]),
+    "radial points of another dimension": lambda y: si.RBFInterpolator(ASKED, y[:3])(X[:, None]),
+    "radial points in no rows": lambda y: si.RBFInterpolator(X, y),
+    "fewer radial points than polynomials": lambda y: si.RBFInterpolator(ASKED[:2], y[:2]),
+    "no such degree": lambda y: si.RBFInterpolator(X[:, None], y, degree=-2),
+    "smoothing of other points": lambda y: si.RBFInterpolator(X[:, None], y, smoothing=np.ones(2)),
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_what_scipy_refuses_is_refused(name):
+    with pytest.raises(ValueError):  # noqa: PT011 (SciPy has words of its own)
+        UNFIT[name](Y)
+    with pytest.raises(ad.errors.InputError):
+        ad.jacobian(lambda y: UNFIT[name](y) and y)(Y)
+    with pytest.raises(ad.errors.InputError):
+        ad.vmap(lambda y: UNFIT[name](y) and y)(SEVERAL)
+
+
 PLACES = np.array(
     [[0.0, 0.1], [1.0, 0.2], [0.3, 1.0], [0.9, 1.1], [0.5, 0.45], [0.1, 0.6], [1.3, 0.7]]
 )
@@ -118,3 +168,23 @@ def test_settings_that_do_not_exist_are_refused(name):
     f, words = REFUSED[name]
     with pytest.raises(ad.RuleError, match=words):
         ad.grad(lambda d: np.sum(f(d)(ASKED)))(VALUES)
+
+
+@pytest.mark.parametrize(
+    "name", ["PchipInterpolator", "Akima1DInterpolator", "CubicSpline", "make_interp_spline"]
+)
+def test_splines_through_nodes_refuse_what_scipy_refuses(name):
+    y = np.array([1.0, 2.0, 4.0, 3.0])
+    refused = {
+        "falling": (np.array([0.0, 2.0, 1.0, 3.0]), y),
+        "twice": (np.array([0.0, 1.0, 1.0, 3.0]), y),
+        "nan in x": (np.array([0.0, 1.0, np.nan, 3.0]), y),
+        "nan in y": (np.arange(4.0), y * np.nan),
+        "another length": (np.arange(3.0), y),
+    }
+    for x, y in refused.values():
+        make = lambda y, x=x: getattr(si, name)(x, y)(1.5)
+        with pytest.raises(ValueError, match=r"x|y|infs"):
+            make(y)
+        with pytest.raises(ValueError, match=r"x|y|infs"):
+            ad.grad(make)(y)

@@ -665,6 +665,14 @@ def test_other_threads_get_plain_arrays_meanwhile():
     assert seen == [np.ndarray]
 
 
+def test_a_module_is_found_while_a_function_in_another_thread_has_its_names_replaced():
+    namespace = {"__name__": "of_a_user", "zeros": np.zeros}
+    with made_arrays.replacing_numpy([namespace]):
+        assert namespace["zeros"] is not np.zeros
+        assert made_arrays._find_numpy_users([namespace], set()) == [namespace]
+    assert namespace["zeros"] is np.zeros
+
+
 def test_errors_of_the_users_own_code_are_raised_as_they_are():
     def f(x):
         y = np.array([x, x])
@@ -815,3 +823,40 @@ def test_conversions_that_check_an_array(convert):
 def test_an_array_that_is_not_finite_is_refused_as_by_numpy():
     with pytest.raises(ValueError, match="asarray_chkfinite: the array has infs or nans"):
         ad.grad(lambda x: np.sum(np.asarray_chkfinite(x)))(np.array([1.0, np.inf]))
+
+
+V = np.array([0.6, 1.3])
+SETTINGS = {  # what is put beside an array, or into it, in all forms that NumPy takes
+    "full": lambda v: np.full((2, 2), v),
+    "full of a list": lambda v: np.full((3, 2), [v[0], 2.0]),
+    "full_like": lambda v: np.full_like(np.ones((3, 2)), v),
+    "full_like of a number": lambda v: np.full_like([1.0, 2.0], v[1]),
+    "pad": lambda v: np.pad(v, 2, constant_values=v),
+    "pad of a list": lambda v: np.pad(v, 2, constant_values=[1.0, v[0]]),
+    "pad of two axes": lambda v: np.pad(
+        np.outer(v, v), 2, constant_values=((v[0], 1.0), (2, v[1]))
+    ),
+    "pad of each axis": lambda v: np.pad(np.outer(v, v), 2, constant_values=v[:, None]),
+    "pad of a plain array": lambda v: np.pad(np.ones(3), (1, 2), constant_values=v[0]),
+    "pad by a ramp": lambda v: np.pad(v**2, 2, "linear_ramp", end_values=v),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_that_are_nodes(name):
+    f = SETTINGS[name]
+    plain, slopes = f(V), ad.jacobian(f)(V)
+    np.testing.assert_array_equal(ad.jvp(f, (V,), (V,))[0], plain)
+    step = 2.0**-20
+    for k, e in enumerate(step * np.eye(2)):
+        expected = (f(V + e) - f(V - e)) / (2 * step)
+        np.testing.assert_allclose(slopes[..., k], expected, atol=1e-8)
+
+
+def test_full_like_has_the_dtype_of_the_array():
+    filled = lambda x: np.full_like(np.ones(2, np.float32), x)
+    value, tangent = ad.jvp(filled, (0.1,), (1.0,))
+    assert value.dtype == tangent.dtype == np.float32
+    np.testing.assert_array_equal(value, filled(0.1))
+    truncated = ad.jvp(lambda x: np.full_like([1, 2], x) * x, (2.5,), (1.0,))
+    np.testing.assert_array_equal(truncated, [[5.0, 5.0], [2.0, 2.0]])  # of 2 x

@@ -120,6 +120,33 @@ def test_vectorize_calls_for_every_element():
     np.testing.assert_array_equal(ad.jvp(lambda x: step(x) * x, (X,), (X,))[1], np.maximum(X, 0))
 
 
+CALLS = {  # functions that get plain arrays, and compute with a node w beside these
+    "vectorize": lambda w: np.vectorize(lambda a: w[0] * a if a > 0 else w[1] / a)(X),
+    "two results": lambda w: np.vectorize(lambda a, b: (w[0] * a, b))(X, 2.0)[0],
+    "signature": lambda w: np.vectorize(lambda r, k: w * np.max(r) ** k, signature="(m),()->(n)")(
+        M, 2
+    ),
+    "excluded": lambda w: np.vectorize(lambda p, a, s=1.0: p[0] * a + s, excluded={0})(
+        w, X, s=w[1]
+    ),
+    "otypes": lambda w: np.vectorize(lambda a: 0 if a < 0 else w[1] * a, otypes="d")(X),
+    "along an axis": lambda w: np.apply_along_axis(lambda r: w * r[0] + np.sort(r)[:2], 0, M),
+    "piecewise": lambda w: np.piecewise(X, [X < 0, X > 0], [lambda a: w[0] * a, w[1], w[0]]),
+    "pad": lambda w: np.pad(M, 1, constant_values=w[0]),
+    "take": lambda w: w * np.take(X, np.argsort(w)),
+    "poly1d": lambda w: np.polyder(np.poly1d(w) ** 3)(2.0) + np.polymul([1, 2], np.poly1d(w))(X),
+    "value of poly1d": lambda w: np.polyval(np.poly1d(w), np.poly1d([1.0, 2.0]))(X),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_nodes_that_numpys_function_is_not_given(name):
+    f, w = CALLS[name], np.array([0.7, -1.3])
+    check_both_modes(f, w, exact=1e-15, near=1e-7, transposed=1e-13)
+    rows = np.stack([w, 2 * w])
+    np.testing.assert_allclose(ad.vmap(f)(rows), [f(row) for row in rows], rtol=1e-13)
+
+
 @pytest.mark.parametrize("function", [np.quantile, np.nanquantile])
 @pytest.mark.parametrize("q", [0.3, [0.3, 0.6]])
 @pytest.mark.parametrize(
@@ -141,7 +168,12 @@ def test_kinds_of_numbers_of_quantiles(function, q, method):
         (lambda x: np.ma.masked_where(X > 0, x), r"np\.where\(mask, 0\.0, x\)"),
         (lambda x: np.lib.stride_tricks.as_strided(x, (2, 2)), "sliding_window_view"),
         (lambda x: np.matrix(x), "@ for products"),
-        (lambda x: np.vectorize(np.sum, signature="(n)->()")(x), r"simpleautodiff\.vmap"),
+        (lambda x: np.vectorize(lambda a: 0 if a < 0.3 else a)(x), r"otypes=\[float\]"),
+        (lambda x: np.vectorize(lambda a: a, otypes=[int])(x), "rounds all results to int64"),
+        (
+            lambda x: np.apply_along_axis(lambda r: 0 if r[0] == M[0, 0] else x[0], 1, M),
+            "rounds all",
+        ),
         (lambda x: np.r_["0,2", x], "np.concatenate or np.stack"),
         (lambda x: np.histogram(x)[0], r"np\.histogram\(x\.value\)"),
         (lambda x: np.histogram(x, weights=x)[0], r"weights=w"),

@@ -164,6 +164,20 @@ def test_float32_stays_so(f, x):
     alike(gradient, ad.grad(lambda x: np.sum(f(x)))(x), 1e-4)
 
 
+@pytest.mark.parametrize("order", range(6))
+@pytest.mark.parametrize("mode", ["reflect", "mirror", "nearest", "grid-wrap", "constant"])
+def test_coordinates_outside_of_an_image(mode, order):
+    """An image is a sum of images of one element each, which SciPy evaluates."""
+    elements = np.eye(8)
+    at = np.array(
+        [[-31.3, -8.4, -2.5, -1.5, -1.2, -0.5, -0.3, 0.2, 3.5, 6.9, 7.2, 7.5, 8.5, 9.7, 40.1]]
+    )
+    for prefilter in (True, False):
+        f = lambda x, p=prefilter: nd.map_coordinates(x, at, order=order, mode=mode, prefilter=p)
+        slopes = np.stack([f(each) for each in elements], axis=-1)
+        alike(ad.jacobian(f)(np.cos(V[0] * np.arange(8.0))), slopes, 1e-6)
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_another_import_line(name):
     ours = importlib.import_module(f"simpleautodiff.scipy.{name}")

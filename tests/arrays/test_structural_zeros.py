@@ -336,3 +336,43 @@ def test_a_choice_that_differs_from_call_to_call_has_its_own_zeros(name, jacobia
             expected = np.where(taken, 1 / np.array(x), 0.0)
             found = derivative(np.array(x))
         np.testing.assert_array_equal(np.reshape(found, expected.shape), expected)
+
+
+PRODUCTS = {  # of an array of roots, of which the first result needs the first row only
+    "@": lambda y, w: (y @ w)[0],
+    "np.dot": lambda y, w: np.dot(y, w)[0],
+    "np.inner": lambda y, w: np.inner(w, y)[0],
+    "np.einsum": lambda y, w: np.einsum("ij,j->i", y, w)[0],
+    "np.tensordot": lambda y, w: np.tensordot(y, w, 1)[0],
+    "np.convolve": lambda y, w: np.convolve(y[:, 0], w)[0],
+    "np.fft.fft": lambda y, w: np.fft.fft(y[:, 0]).imag[0],
+    "np.linalg.solve": lambda y, w: np.linalg.solve(np.diag(w), y)[0, 0],
+}
+KEEPING = {
+    "sum": lambda y, w: (y * w).sum(axis=1)[0],
+    "mean": lambda y, w: (y * w).mean(axis=1)[0] * 2,
+    "cumsum": lambda y, w: np.cumsum(y * w, axis=1)[0, 1],
+    "np.average": lambda y, w: np.average(y, axis=1, weights=w)[0] * w.sum(),
+    "np.outer": lambda y, w: np.outer(y[:, 0], w)[0, 0] + np.kron(y[:, 1], w)[1],
+    "the row first": lambda y, w: y[0] @ w,
+}
+
+
+@pytest.mark.parametrize("name", [*PRODUCTS, *KEEPING])
+@pytest.mark.filterwarnings("ignore::simpleautodiff.errors.DomainWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_products_of_arrays_end_structural_zeros(name):
+    """The derivative of √m[0] · w in m[0] is w / (2√m[0]); √0 is not taken."""
+    m, w = np.array([[4.0, 1.0], [0.0, 9.0]]), np.array([1.0, 2.0])
+    slope = ad.grad(lambda m: (PRODUCTS | KEEPING)[name](np.sqrt(m), w))(m)
+    if name in PRODUCTS:
+        assert np.isnan(slope[1, 0])
+    else:
+        np.testing.assert_array_equal(slope, [[0.25, 1.0], [0.0, 0.0]])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_zero_of_a_given_tangent_is_a_number():
+    f, x = lambda x: x[0] + np.cbrt(x[1]), np.array([2.0, 0.0])
+    np.testing.assert_array_equal(ad.grad(f)(x), [1.0, np.inf])
+    assert np.isnan(ad.jvp(f, (x,), (np.array([1.0, 0.0]),))[1])

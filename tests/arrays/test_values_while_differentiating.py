@@ -71,6 +71,12 @@ OPTIONS = {
         f"fft {norm}": lambda a, n=norm: np.fft.irfft(np.fft.rfft(a, norm=n), norm=n)
         for norm in (None, "ortho", "forward")
     },
+    **{
+        f"einsum {subscripts} {how}": lambda a, s=subscripts, h=how: np.einsum(s, a, B, optimize=h)
+        for subscripts in ("ij,jk->ik", "ij,kj", "ij,ij->", "ij,ji->j", "ij,kl->jl")
+        for how in (False, True, "greedy", ["einsum_path", (0, 1)])
+    },
+    "einsum stacked": lambda a: np.einsum("bij,jk->bik", np.stack([a, B]), a, optimize="optimal"),
     "scipy eigh": lambda a: scipy.linalg.eigh(a),
     "scipy eigh upper": lambda a: scipy.linalg.eigh(a, lower=False),
     "scipy eigh driver": lambda a: scipy.linalg.eigh(a, driver="ev"),
@@ -283,3 +289,12 @@ def test_numbers_that_are_no_text_are_still_refused(f):
 def test_the_remainder_of_a_number_and_a_node_has_its_derivative():
     assert ad.grad(lambda x: np.float64(7.0) % x)(3.3) == -2.0
     assert ad.grad(lambda x: 7 % x)(3.3) == -2.0
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble])
+@pytest.mark.parametrize("name", ["sqrt", "log", "log2", "log10", "arctanh", "arccos", "arcsin"])
+def test_complex_results_of_real_numbers_have_numpys_dtype(name, kind):
+    function, x = getattr(np.emath, name), np.array([-2.5, 0.5], kind)
+    wanted, value = function(x), ad.vjp(function, x)[0]
+    assert value.dtype == wanted.dtype
+    np.testing.assert_array_equal(value, wanted)

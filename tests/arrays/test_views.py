@@ -91,6 +91,21 @@ def test_the_real_part_of_a_complex_array():
     np.testing.assert_array_equal(ad.jvp(f, (x,), (x,))[0], f(x))
 
 
+def test_an_empty_index_takes_the_number_out_of_an_array_without_axes():
+    def f(x):
+        y = np.array(0.0)
+        y += x
+        number, view = y[()], y[...]
+        y *= x
+        return np.array([number, view, y])
+
+    np.testing.assert_array_equal(f(3.0), [3.0, 9.0, 9.0])
+    value, tangent = ad.jvp(f, (3.0,), (1.0,))
+    np.testing.assert_array_equal(value, [3.0, 9.0, 9.0])
+    np.testing.assert_array_equal(tangent, [1.0, 6.0, 6.0])
+    np.testing.assert_array_equal(ad.jit(ad.jacobian(f))(3.0), [1.0, 6.0, 6.0])
+
+
 def test_the_views_of_meshgrid_are_refused():
     with pytest.raises(ad.RuleError, match="leave copy=False out"):
         ad.grad(lambda x: np.sum(np.meshgrid(x, x, copy=False)[0]))(np.ones(2))

@@ -102,3 +102,20 @@ def test_a_rounded_number_of_python_is_exported():
         exec(jitted.to_python("exported"), names)
         for x in (0.35, 2.675, -0.04):
             np.testing.assert_array_equal(names["exported"](x), f(x))
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, ad.grad], ids=["value", "slope"])
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_a_loop_that_begins_with_a_float_has_the_dtype_of_what_it_adds(kind, transform):
+    """s = 0.9 s + x has the limit 10 x, in the dtype of x, as NumPy gives floats that of arrays."""
+    for f in (
+        lambda x: ad.fori_loop(0, 300, lambda _, s: s * 0.9 + x, 0.5),
+        lambda x: ad.scan(lambda s, _: (s * 0.9 + x, s), 0.5, None, length=300)[0],
+    ):
+        eager, jitted = transform(f), ad.jit(transform(f))
+        x = kind(1.5)
+        for _ in range(3):
+            result = jitted(x)
+            assert result.dtype == eager(x).dtype == kind
+            limit = 15.0 if transform is not ad.grad else 10.0
+            assert float(result) == pytest.approx(limit, rel=20 * float(np.finfo(kind).eps))

@@ -63,9 +63,60 @@ def solved():
     return ad.grad(lambda a: ad.plug.solve_root(lambda x, a: x * x - a, 1.0, a))(2.0)
 
 
-WORK = [scalar, array, array_argument, batched, jacobian, linearized]
-WORK += [compiled] if importlib.util.find_spec("llvmlite") else []
-WORK += [solved] if importlib.util.find_spec("scipy") else []
+def closed_over():
+    """SciPy's solvers, whose functions hold what is differentiated."""
+    from scipy import integrate, optimize
+
+    def f(a):
+        root = optimize.brentq(lambda x: x**3 - a, 0.1, 3.0)
+        least = optimize.minimize(lambda x: (x[0] - a) ** 2 + x[0] ** 4, [0.5]).x[0]
+        return root + least + integrate.quad(lambda t: np.exp(-a * t), 0.0, 1.0)[0]
+
+    return ad.grad(f)(2.0)
+
+
+def splined():
+    from scipy import interpolate
+
+    knots = np.arange(5.0)
+    return ad.grad(lambda a: interpolate.make_interp_spline(knots, np.sin(knots * a))(1.5))(0.5)
+
+
+def made():
+    """NumPy is replaced in the modules that run."""
+
+    def f(x):
+        y = np.zeros(3)
+        y[1] = x * x
+        return np.sum(np.array([x, y[1], 2.0]) * y)
+
+    return ad.grad(f)(1.5)
+
+
+def repeated():
+    def f(a):
+        w, v = np.linalg.eigh(a)
+        return ((v * np.exp(w)) @ v.T)[0, 1]
+
+    return ad.grad(f)(np.eye(2))[0, 1]
+
+
+def _count_down(x):
+    while x > 1:
+        x = x * 0.9
+    return x
+
+
+def rewritten():
+    """Loops of Python, which are rewritten while a function is recorded."""
+    f = ad.jit(ad.grad(_count_down))
+    return f(2.0) + f(7.0) + f(90.0)
+
+
+WORK = [scalar, array, array_argument, batched, jacobian, linearized, made, repeated]
+WORK += [compiled, rewritten] if importlib.util.find_spec("llvmlite") else []
+WORK += [solved, closed_over, splined] if importlib.util.find_spec("scipy") else []
+CODE = _count_down.__code__
 
 
 def check_nothing_is_left(before):
@@ -75,6 +126,8 @@ def check_nothing_is_left(before):
     assert MATRIX.flags.writeable
     assert warnings.filters == before
     assert RECORDER.get() is None
+    assert np is sys.modules["numpy"]
+    assert _count_down.__code__ is CODE
     folder = Path(os.environ["SIMPLEAUTODIFF_CACHE"])  # a compiler in the background may be writing
     assert comes_true(lambda: not list(folder.glob("*.part")))
     if FAST:
@@ -177,7 +230,7 @@ def test_an_interrupt_by_a_signal_leaves_nothing_changed(interrupts):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before_handler)
-    assert caught > 2 * interrupts  # of eight times as many
+    assert caught > 2 * interrupts  # of that for each
 
 
 # Forks, threads and processes. --------------------------------------------------------------------

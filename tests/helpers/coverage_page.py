@@ -86,8 +86,8 @@ def page() -> str:
         "",
         "## Functions of NumPy that are written in Python",
         "",
-        "`np.r_`, `np.c_`, `np.vectorize` (without a `signature`, which is refused: `vmap` does "
-        "that), the objects of `np.polynomial` at nodes, and these of its functions:",
+        "`np.r_`, `np.c_`, `np.vectorize`, the objects of `np.polynomial` at nodes, and "
+        "these of its functions:",
         "",
         *[f"- `np.polynomial.{family.module}`: {_list(_series(family))}" for family in FAMILIES],
         "",

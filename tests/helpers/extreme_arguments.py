@@ -22,6 +22,8 @@ EXTREMES = [0.0, -0.0, 1e-300, -1e-300, 1e16, -1e16, 1e300, -1e300]
 EXTREMES += [float("inf"), float("-inf"), float("nan"), -1.0, 2.5]
 HALVES = [-1e9 + 0.5, 1e9 + 0.5, -1e5, 1e12]  # where series have a term for each unit
 
+COMPLEX = {"lambertw", "wofz"}  # functions whose results are
+
 
 def points(arity):
     """Give every tuple of extreme numbers, or 300 of them if there are more."""
@@ -47,14 +49,16 @@ def calls(name):
 
 
 def complain(name):
-    """Make all calls of a function; return those that took too long, or failed otherwise."""
+    """Make all calls of a function; return those that took too long, failed or are not real."""
     found = []
     for what, point, call in calls(name):
         text = f"{name} {what} at {point}"
         print(text, flush=True)
         start = time.process_time()
         try:
-            call()
+            answer = call()
+            if isinstance(answer, complex) and name not in COMPLEX:
+                found.append(f"{text}: {answer} for real numbers")
         except AutodiffError:
             pass
         except Exception as error:

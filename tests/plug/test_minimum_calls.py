@@ -267,11 +267,6 @@ REFUSED = {
         ad.LostDerivativeError,
         r"hess_inv .*simpleautodiff\.hessian",
     ),
-    "estimates in a tuple": (
-        lambda a: opt.fmin_bfgs(quartic, [0.0], args=(a,), full_output=True, disp=0)[0][0],
-        ad.LostDerivativeError,
-        "full_output",
-    ),
     "nans": (
         lambda a: opt.curve_fit(line, T, Y * a, nan_policy="omit")[0][0],
         ad.ArgumentError,

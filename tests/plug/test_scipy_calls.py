@@ -13,7 +13,6 @@ from scipy.optimize import brentq as brentq_by_name
 
 import simpleautodiff as ad
 from simpleautodiff import plug
-from simpleautodiff.plug.closures import pass_held
 
 
 def cube(t, a):
@@ -66,22 +65,6 @@ def test_each_example_has_its_own_root(name):
 def test_what_is_no_root_has_no_derivative():
     with pytest.warns(RuntimeWarning), pytest.raises(ad.DomainError, match="did not arrive"):
         ad.grad(lambda a: opt.fsolve(lambda t: np.exp(t) + a, 0.0)[0])(1.0)
-
-
-def test_what_a_global_name_holds_is_named_with_the_way_out():
-    def root(a):
-        HELD["a"] = a
-        return opt.brentq(by_global_name, 0.0, 3.0)
-
-    with pytest.raises(ad.LostDerivativeError, match=r"write simpleautodiff\.plug\.solve_root"):
-        ad.grad(root)(2.0)
-
-
-HELD = {}
-
-
-def by_global_name(t):
-    return t**3 - HELD["a"]
 
 
 def decay(y, t, rate):
@@ -155,30 +138,6 @@ def test_plain_calls_are_scipys():
     assert type(found) is float
     assert len(count) > 2
     assert pickle.loads(pickle.dumps(opt.brentq)) is opt.brentq
-
-
-def test_functions_that_hold_no_node_stay_themselves():
-    counter = []
-    plain = lambda x: counter.append(x)
-
-    def f(a):
-        (same, other), held = pass_held(plain, lambda x: plain(x) or a * x)
-        assert same(1.0, *held) is None
-        return other(2.0, *held)
-
-    assert ad.grad(f)(3.0) == 2.0
-    assert counter == [1.0, 2.0]
-
-
-def test_a_function_that_calls_itself():
-    def f(a):
-        def power(x, n):
-            return a * x if n == 0 else power(x, n - 1) * x
-
-        (by_argument,), held = pass_held(power)
-        return by_argument(2.0, 0, *held)
-
-    assert ad.grad(f)(3.0) == 2.0
 
 
 def test_a_root_at_an_end_that_is_an_integer():

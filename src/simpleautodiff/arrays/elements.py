@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import Traced, Written, take_current
+from simpleautodiff.errors import LostDerivativeError, cite_line
+from simpleautodiff.rules.array.dtypes import astype, dtype_of
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 
 
@@ -15,6 +17,26 @@ def gather(results: Any, shape: tuple[int, ...]) -> Any:
     if not any(isinstance(result, Traced) for result in results):
         return np.reshape(results, shape)
     return reshape(np.stack(results), shape) if shape else results[0]
+
+
+def join_results(results: Any, shape: tuple[int, ...], name: str, dtype: Any = None) -> Any:
+    """Return the results of calls as one array: of a given dtype, or of that of the first one."""
+    dtype = dtype_of(results[0]) if dtype is None else np.dtype(dtype)
+    inner = shape_of(results[0])
+    if not any(isinstance(result, Traced) for result in results):
+        joined = np.empty((len(results), *inner), dtype)
+        for k, result in enumerate(results):
+            joined[k] = result
+        return joined.reshape((*shape, *inner))[()]
+    if dtype.kind not in "fc":
+        raise LostDerivativeError(
+            f"{name} rounds all results to {dtype}, the type of the first one, and integers have "
+            f"no derivative; return a float there (0.0 for 0), or give otypes=[float]{cite_line()}"
+        )
+    parts: list[Any] = [x if isinstance(x, Traced) else np.asarray(x) for x in results]
+    stacked = np.stack(parts)
+    stacked = stacked if dtype_of(stacked) == dtype else astype(stacked, dtype)
+    return reshape(stacked, (*shape, *inner))
 
 
 def call_made_ufunc(ufunc: Any, *args: Any) -> Any:

@@ -31,9 +31,10 @@ from weakref import ref
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, scipy_caller
-from simpleautodiff.arrays.patch_scipy import PATCHED, PENDING, has_node, patch_scipy
+from simpleautodiff.arrays.patch_scipy import PATCHED, PENDING, patch_scipy
 from simpleautodiff.arrays.random_draws import stand_in_for, stand_ins_for_random
-from simpleautodiff.arrays.registry import FUNCTIONS
+from simpleautodiff.arrays.registry import FUNCTIONS, array_function
+from simpleautodiff.arrays.scipy.sparse_nodes import has_node
 from simpleautodiff.arrays.undispatched import CONVERTING, UNDISPATCHED
 from simpleautodiff.arrays.writes.versions import MAKING, as_made
 from simpleautodiff.core.level import Traced, Written
@@ -72,10 +73,13 @@ class Replacement:
             return self.function(*args, **kwargs)
         try:
             result = self.call(*args, **kwargs)
-        except (LostDerivativeError, TypeError, ValueError):
-            if self.converts or not any(map(_is_list_of_nodes, (*args, *kwargs.values()))):
+        except (LostDerivativeError, TypeError, ValueError) as error:
+            if any(map(_is_list_of_nodes, (*args, *kwargs.values()))) and not self.converts:
+                result = _call_with_joined_lists(self.call, args, kwargs)
+            elif isinstance(error, LostDerivativeError) and self.call in FUNCTIONS:
+                result = array_function(None, self.call, (), args, kwargs)
+            else:
                 raise
-            result = _call_with_joined_lists(self.call, args, kwargs)
         return as_made(result, args) if type(result) is np.ndarray else result
 
     def __getattr__(self, name: str) -> Any:
@@ -117,7 +121,7 @@ def _takes_plain_arrays(module: Any) -> bool:
     """Tell whether the caller is a library that needs plain arrays, such as a solver of SciPy."""
     if not _is_of_scipy(module):
         return _is_library(module)
-    if not any(map(_holds_node, find_scipy_frames())):
+    if not any(map(_holds_node, find_scipy_frames(of_a_value=True))):
         return True
     asked = scipy_caller()
     return asked in INSTEAD and not asked.startswith(_MADE_OF_NUMPY)
@@ -177,11 +181,15 @@ def _replace(namespace: Namespace) -> None:
     compatible = str(namespace.get("__name__")).endswith(_COMPATIBLE)
     for name, value in list(namespace.items()):
         new = replacements.get(id(value)) or PATCHED.get(id(value)) or stand_in_for(value)
-        if new is None and compatible and callable(own := getattr(np, name, None)):
+        if new is None and compatible and _is_function(own := getattr(np, name, None)):
             new = Replacement(own)
         if new is not None:
             _replaced.append((namespace, name, value))
             namespace[name] = new
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and not isinstance(value, type)
 
 
 def _put_back() -> None:
@@ -192,22 +200,30 @@ def _put_back() -> None:
 
 
 @contextmanager
-def replacing_numpy(namespaces: list[Namespace]) -> Iterator[None]:
-    """Replace NumPy's functions in the code of some modules, so that they take nodes."""
-    run = object()
+def _putting_back(run: object) -> Iterator[None]:
+    """Put back what was replaced when the last run has ended."""
     try:
-        with _lock:
-            _runs.append(run)
-            for namespace in namespaces:
-                _replace(namespace)
-        with scoped(MAKING, True):
-            yield
+        yield
     finally:
         with _lock:
             if run in _runs:
                 _runs.remove(run)
             if not _runs:
                 _put_back()
+
+
+@contextmanager
+def replacing_numpy(namespaces: list[Namespace]) -> Iterator[None]:
+    """Replace NumPy's functions in the code of some modules, so that they take nodes."""
+    run = object()
+    # twice, so that one still puts back if an interrupt hits the exit of the other
+    with _putting_back(run), _putting_back(run):
+        with _lock:
+            _runs.append(run)
+            for namespace in namespaces:
+                _replace(namespace)
+        with scoped(MAKING, True):
+            yield
 
 
 # Which functions need it. -------------------------------------------------------------------------
@@ -371,7 +387,10 @@ def _is_replaceable(namespace: Namespace) -> bool:
 
 
 def _find_numpy_users(namespaces: list[Namespace], seen: set[int]) -> list[Namespace]:
-    """Return those modules that refer to NumPy, or to its functions, by some name."""
+    """Return those modules that refer to NumPy, or to its functions, by some name.
+
+    They may be replaced already, for a function that runs in another thread.
+    """
     found = {id(n): n for n in namespaces if id(n) not in seen and _is_replaceable(n)}
-    replacements = _replacements()
-    return [n for n in found.values() if any(id(v) in replacements for v in list(n.values()))]
+    numpys = _replacements().keys() | {id(new) for new in _replacements().values()}
+    return [n for n in found.values() if any(id(v) in numpys for v in list(n.values()))]

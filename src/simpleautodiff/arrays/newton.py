@@ -22,7 +22,7 @@ def _order(x: Any) -> int:
     order = 0
     while isinstance(x, Traced):
         order += 0 if x.opaque else getattr(x.level, "order", 1)
-        x = x.value
+        x = getattr(x, "value", None)  # a symbol has none
     return order
 
 

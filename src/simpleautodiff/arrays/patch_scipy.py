@@ -11,8 +11,6 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from collections import deque
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,15 +18,19 @@ import numpy as np
 from simpleautodiff.arrays.call_arguments import explain_arguments
 from simpleautodiff.arrays.elements import enumerate_elements
 from simpleautodiff.arrays.given_values import give_values, unless_double
+from simpleautodiff.arrays.hidden_frames import hide_frame
 from simpleautodiff.arrays.lost_derivatives import PLAINLY, SCIPY
-from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
+from simpleautodiff.arrays.numpy import polynomial_series as series, r_c as joining
 from simpleautodiff.arrays.numpy.polynomials import make_poly1d
+from simpleautodiff.arrays.numpy.vectorize import call_vectorized
 from simpleautodiff.arrays.registry import Function
+from simpleautodiff.arrays.scipy.patch_rotation import patch_rotation
+from simpleautodiff.arrays.scipy.scipy_kernel_density import patch_kernel_density
 from simpleautodiff.arrays.scipy.scipy_quantiles import PLAIN_LAWS
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.scipy.sparse_constructors import patch_constructors
-from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode
-from simpleautodiff.arrays.writes.versions import Writable
+from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, has_node
+from simpleautodiff.arrays.writes.versions import MAKING
 from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.shapes import shape_of
@@ -101,16 +103,30 @@ def _patch(prefix: str, module: Any) -> None:
         elif found is not None:
             setattr(module, name, _wrap(found, f"scipy.{key}", implementation))
     if prefix == "sparse":
-        patch_constructors(has_node)
+        patch_constructors()
     PATCHED.update(patch_solvers(prefix, module))
 
 
 def _patch_numpy(numpy: Any) -> None:
     _patch_method(type(numpy.r_), "__getitem__", "np.r_", joining.join_rows, True)
     _patch_method(type(numpy.c_), "__getitem__", "np.c_", joining.join_columns, True)
-    _patch_method(numpy.vectorize, "__call__", "np.vectorize", joining.call_vectorized, True)
+    numpy.vectorize.__call__ = _choose_vectorized(numpy.vectorize.__call__)
     _patch_method(numpy.ndenumerate, "__init__", "np.ndenumerate", enumerate_elements, True)
     _patch_method(numpy.poly1d, "__init__", "np.poly1d", make_poly1d, True)
+
+
+def _choose_vectorized(original: Any) -> Any:
+    """Return np.vectorize's call: of nodes, or of a function that may compute with nodes."""
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        module = str(getattr(self.pyfunc, "__module__", "numpy")).partition(".")[0]
+        may_compute = MAKING.get() and module not in ("numpy", "scipy", "simpleautodiff")
+        if may_compute or has_node(args) or has_node(kwargs.values()):
+            return _call_implementation("np.vectorize", call_vectorized, (self, *args), kwargs)
+        return original(self, *args, **kwargs)
+
+    return call
 
 
 def _patch_series(polynomial: Any) -> None:
@@ -134,10 +150,21 @@ def _patch_series(polynomial: Any) -> None:
     _patch_method(base, "__call__", "np.polynomial", series.evaluate_series, True)
 
 
+def _patch_writes(module: Any) -> None:
+    """Tell what SciPy writes arrays with that a node that is a single number is not written to."""
+    original = module.is_writeable_array
+    module.is_writeable_array = lambda x: bool(
+        shape_of(x) if isinstance(x, Traced) else original(x)
+    )
+
+
 PENDING: dict[str, Function] = {  # by the name of a module not patched yet: what patches it
     "numpy": _patch_numpy,
     "numpy.polynomial": _patch_series,
     **{f"scipy.{name}": functools.partial(_patch, name) for name in (*MODULES, "optimize")},
+    "scipy._lib.array_api_extra._lib._at": _patch_writes,
+    "scipy.stats._kde": lambda module: patch_kernel_density(module, has_node),
+    "scipy.spatial.transform._rotation": lambda module: patch_rotation(module, has_node),
 }
 _PENDING_NAMES, _MODULE_NAMES = PENDING.keys(), sys.modules.keys()  # they show what changes
 
@@ -149,9 +176,13 @@ def module_of(key: str) -> str:
 
 def _wrap(original: Any, name: str, implementation: Function) -> Function:
     """Return a function that calls the implementation for nodes, and otherwise SciPy's own."""
+    known = PATCHED.get(id(original))
+    if known is not None and getattr(known, "implementation", None) is implementation:
+        return known  # SciPy has it under another name, too
     plainly = PLAINLY.get(name.removeprefix("scipy."))
-    call_plainly = original if plainly is None else functools.partial(plainly, original)
+    call_plainly = original if plainly is None else functools.partial(hide_frame(plainly), original)
 
+    @hide_frame
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
         if has_node(args) or has_node(kwargs.values()):
@@ -165,7 +196,8 @@ def _wrap(original: Any, name: str, implementation: Function) -> Function:
         return call_plainly(*args, **kwargs)
 
     function.implementation = implementation  # type: ignore[attr-defined]  # users may give another
-    function.__module__ = name.rpartition(".")[0].replace("np.", "numpy.")  # for pickle
+    module, _, function.__qualname__ = name.rpartition(".")  # pickle finds it by these
+    function.__module__ = module.replace("np.", "numpy.")
     PATCHED[id(original)] = function
     return function
 
@@ -177,6 +209,7 @@ def _patch_method(owner: type, method: str, name: str, implementation: Function,
     """
     original = getattr(owner, method)
 
+    @hide_frame
     @functools.wraps(original)
     def function(self: Any, *args: Any, **kwargs: Any) -> Any:
         if (own or type(self) is owner) and (has_node(args) or has_node(kwargs.values())):
@@ -219,22 +252,6 @@ def _give_values(result: Any, name: str, original: Any, args: Any, kwargs: Any) 
     if any(callable(leaf) for leaf in flatten((args, kwargs))[0]):
         return result
     return give_values(result, original, args, kwargs, near=name in _VECTORS)
-
-
-_PLAIN = {float, int, str, type(None), np.ndarray, np.float64}  # most are
-
-
-def has_node(values: Iterable[Any]) -> bool:
-    """Tell whether there is a node among values, or in a list, tuple or deque among them."""
-    for value in values:
-        kind = type(value)
-        if kind in _PLAIN:
-            continue
-        if issubclass(kind, (Traced, Writable, SparseNode)):
-            return True
-        if issubclass(kind, (list, tuple, deque)) and has_node(value):
-            return True
-    return False
 
 
 def _call_implementation(

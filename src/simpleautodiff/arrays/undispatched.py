@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.elements import iterate_elements
-from simpleautodiff.arrays.patch_scipy import has_node
 from simpleautodiff.arrays.registry import FUNCTIONS, decide
+from simpleautodiff.arrays.scipy.sparse_nodes import has_node
 from simpleautodiff.arrays.shaping import add_axes, lay_out
+from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, Written, take_current
 from simpleautodiff.errors import InputError, cite_line
+from simpleautodiff.rules.array.dtypes import dtype_of
+from simpleautodiff.rules.array.shapes import shape_of
 
 
 def convert(a: Any, dtype: Any = None, order: Any = None, ndmin: int = 0) -> Any:
@@ -63,6 +66,18 @@ def _vector_norm(x: Any, /, *, ord: Any = 2, **kwargs: Any) -> Any:
     return norm(x, ord=ord, **kwargs)
 
 
+def _fill_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+    """Do what np.full_like does, which does not dispatch on what it fills the array with."""
+    fill = FUNCTIONS[np.full_like] if has_node([fill_value]) else np.full_like
+    return fill(a, fill_value, *args, **kwargs)
+
+
+def _pad(array: Any, pad_width: Any, mode: Any = "constant", **settings: Any) -> Any:
+    """Do what np.pad does, which does not dispatch on what it puts beside the array."""
+    pad = FUNCTIONS[np.pad] if has_node(settings.values()) else np.pad
+    return pad(array, pad_width, mode, **settings)
+
+
 def _arange(*bounds: Any, dtype: Any = None, **ignored: Any) -> Any:
     """Do what np.arange does: start + i step; how many numbers there are is a step function."""
     if not has_node(bounds):
@@ -98,9 +113,20 @@ def _make_array(function: Any, *args: Any, **kwargs: Any) -> Any:
     given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
     if function in _IN_ORDER:
         given |= {"order": _IN_ORDER[function], "ndmin": 1}
-    if function in _LIKE and kwargs.get("copy", True):
-        return FUNCTIONS[function](*args, **given)
-    return convert(*args, **given)
+    copied = kwargs.get("copy", function in _LIKE)
+    if function in _LIKE and copied:
+        return _as_writable(FUNCTIONS[function](*args, **given))
+    made = convert(*args, **given)
+    return _as_writable(made) if copied else made
+
+
+def _as_writable(made: Any) -> Any:
+    """Return a single number as an array without axes that can be written to, as NumPy's is."""
+    if not isinstance(made, Traced) or shape_of(made) or dtype_of(made).kind not in "fc":
+        return made
+    array: Any = Writable(np.zeros((), dtype_of(made)))
+    array[()] = made
+    return array
 
 
 def _join_numbers(numbers: Any, dtype: Any, count: int = -1, **_: Any) -> Any:
@@ -121,11 +147,14 @@ _BY_ROWS = {"C", "C_CONTIGUOUS", "CONTIGUOUS"}  # what np.require may be asked f
 _BY_COLUMNS = {"F", "F_CONTIGUOUS", "FORTRAN"}
 UNDISPATCHED: dict[Any, Any] = {
     np.arange: _arange,
+    np.full_like: _fill_like,
+    np.pad: _pad,
     np.kaiser: _kaiser,
     np.nditer: iterate_elements,
     np.require: _require,
     np.asarray_chkfinite: _require_finite,
     np.linalg.norm: _norm,
     np.linalg.vector_norm: _vector_norm,
+    **{function: FUNCTIONS[function] for function in (np.apply_along_axis, np.piecewise)},
     **{function: partial(_make_array, function) for function in CONVERTING},
 }

@@ -20,6 +20,8 @@ from simpleautodiff.core.linear import ZERO, Linear, filled, plus, push
 from simpleautodiff.core.primitive import Args, Primitive
 from simpleautodiff.core.sweep import fit
 
+Rule = tuple[Primitive, tuple[Any, ...]]  # a primitive and its arguments
+
 
 class JetLevel(Level):
     """A level on which operations carry `order` derivatives along."""
@@ -29,11 +31,9 @@ class JetLevel(Level):
         self.order = order
         self.lazy = LazyLevel(self.number)
 
-    def __enter__(self) -> None:
-        self.open = self.lazy.open = True
-
     def __exit__(self, *exception: object) -> None:
-        self.open = self.lazy.open = False
+        super().__exit__(*exception)
+        self.lazy.open = False
 
     def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Jet:
         """Return the jet of `primitive`(`args`)."""
@@ -74,11 +74,7 @@ class Jet(Traced):
     __slots__ = ("higher", "rule", "slopes")
 
     def __init__(
-        self,
-        value: Any,
-        higher: list[Any],
-        level: Level,
-        rule: tuple[Primitive, tuple[Any, ...]] | None = None,
+        self, value: Any, higher: list[Any], level: Level, rule: Rule | None = None
     ) -> None:
         self.value = value
         self.higher = higher
@@ -119,7 +115,7 @@ class Jet(Traced):
         derivative = u.nth(k)
         if derivative is ZERO or slope is ZERO:
             return ZERO
-        if isinstance(slope, Linear):
+        if isinstance(slope, Linear) and not getattr(type(derivative), "unknown", False):
             if k not in pushed:
                 pushed[k] = filled(slope.push(filled(derivative)))
             return self._differentiate(pushed[k], j)

@@ -77,6 +77,7 @@ class PartialAdjoint:
     """
 
     __slots__ = ()
+    unknown = False  # whether nothing is known of it, nor of what depends on it
     array: Any  # with zeros for the elements that do not exist
     mask: Any  # which elements exist
     like: Callable[[Any, Any], PartialAdjoint]  # make one from another array and mask

@@ -18,7 +18,7 @@ import numpy as np
 from simpleautodiff.errors import LostDerivativeError
 
 _lock = threading.RLock()
-_locked: dict[int, Any] = {}  # the arrays, by their id
+locked: dict[int, Any] = {}  # the arrays, by their id
 _holders: set[ArrayLocks] = set()  # the derivatives that hold locked arrays
 
 
@@ -64,13 +64,13 @@ class ArrayLocks:
     def _hold(self, array: Any) -> None:
         """Make an array read-only while this derivative or another one holds it."""
         key = id(array)
-        if key not in self.held and (array.flags.writeable or key in _locked):
+        if key not in self.held and (array.flags.writeable or key in locked):
             while_holding(_lock, lambda: self._make_read_only(key, array))
 
     def _make_read_only(self, key: int, array: Any) -> None:
         _holders.add(self)
         self.held.add(key)
-        _locked[key] = array
+        locked[key] = array
         array.flags.writeable = False
 
     def _has_changed(self) -> bool:
@@ -97,7 +97,7 @@ class ArrayLocks:
 
 def unlock_all() -> None:
     """Unlock every array; called when no derivative is being computed."""
-    if _locked:
+    if locked:
         _holders.clear()
         while_holding(_lock, _unlock_free)
 
@@ -111,11 +111,11 @@ def after_fork() -> None:
 def _unlock_free() -> None:
     """Unlock the arrays that no derivative holds."""
     held = set().union(*[locks.held for locks in list(_holders)])  # other threads change it
-    free = [array for key, array in _locked.items() if key not in held]
+    free = [array for key, array in locked.items() if key not in held]
     for array in sorted(free, key=_depth):
         if array.base is None or all([x.flags.writeable for x in _with_bases(array)[1:]]):
             array.flags.writeable = True  # a view can be writeable only after its base
-            del _locked[id(array)]
+            del locked[id(array)]
 
 
 def _sample(array: Any) -> bytes:
@@ -127,7 +127,7 @@ def _sample(array: Any) -> bytes:
 
 def _can_be_unlocked(base: Any) -> bool:
     """Tell whether a base is writeable, or will be: NumPy unlocks no view of a locked array."""
-    return base.flags.writeable or id(base) in _locked
+    return base.flags.writeable or id(base) in locked
 
 
 def _with_bases(array: Any) -> list[Any]:
@@ -144,4 +144,4 @@ def _depth(array: Any) -> int:
 
 def is_locked() -> bool:
     """Tell whether any array is locked at the moment."""
-    return bool(_locked)
+    return bool(locked)

@@ -14,9 +14,9 @@ from __future__ import annotations
 import gc
 import os
 import threading
+from threading import get_ident
 
 from simpleautodiff.fast import array_locks
-from simpleautodiff.fast.array_locks import while_holding
 from simpleautodiff.fast.memory_pool import POOL
 
 _uses: dict[EngineUse, int] = {}  # the running uses, and the thread of each
@@ -36,25 +36,34 @@ class _Pause:
         self.paused = False
         self.was_enabled = False
 
-    def begin(self) -> None:
-        """Pause the collector, if it is not paused already."""
-        if not self.paused:
-            self.was_enabled = gc.isenabled()
-            self.paused = True
-            gc.disable()
-            POOL.allowed = True
+    def follow_uses(self) -> None:
+        """Pause the collector if something is recorded; undo all temporary changes if nothing is.
 
-    def end_if_unused(self) -> None:
-        """Undo all temporary changes, if nothing is being recorded any more."""
-        if self.paused and not _uses:
-            POOL.allowed = False
-            if POOL.open:
-                POOL.close()
-            if array_locks.is_locked():
-                array_locks.unlock_all()
-            if self.was_enabled:
-                gc.enable()
-            self.paused = False
+        The lock is taken as in `while_holding`.
+        """
+        lock = self.lock
+        try:
+            lock.acquire()
+            if _uses:
+                if not self.paused:
+                    self.was_enabled = gc.isenabled()
+                    self.paused = True
+                    gc.disable()
+                    POOL.allowed = True
+            elif self.paused:
+                POOL.allowed = False
+                if POOL.open:
+                    POOL.close()
+                if array_locks.locked:
+                    array_locks.unlock_all()
+                if self.was_enabled:
+                    gc.enable()
+                self.paused = False
+        finally:
+            try:  # noqa: SIM105 - a function of Python's could be interrupted before it begins
+                lock.release()
+            except RuntimeError:
+                pass  # interrupted before the lock was taken
 
 
 _pause = _Pause()
@@ -66,12 +75,12 @@ class EngineUse:
     __slots__ = ()
 
     def __enter__(self) -> None:
-        _uses[self] = threading.get_ident()
-        while_holding(_pause.lock, _pause.begin)
+        _uses[self] = get_ident()
+        _pause.follow_uses()
 
     def __exit__(self, *exception: object) -> None:
         _uses.pop(self, None)
-        while_holding(_pause.lock, _pause.end_if_unused)
+        _pause.follow_uses()
 
 
 class SurelyEnded:
@@ -91,11 +100,11 @@ class SurelyEnded:
 def _after_fork() -> None:
     """Forget the uses of other threads, which do not run in a forked process."""
     _pause.lock = threading.RLock()
-    own = threading.get_ident()
+    own = get_ident()
     for use in [use for use, thread in _uses.items() if thread != own]:
         del _uses[use]
     array_locks.after_fork()
-    _pause.end_if_unused()
+    _pause.follow_uses()
 
 
 if hasattr(os, "register_at_fork"):  # does not exist on Windows

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.optimize
 
-from simpleautodiff.core.level import to_plain
-from simpleautodiff.errors import ArgumentError, LostDerivativeError, cite_line
+from simpleautodiff.errors import ArgumentError, DomainError, cite_line
 from simpleautodiff.plug.inputs import F, as_tuple, as_vector, has_nodes
 from simpleautodiff.plug.optimality import Minimisation, as_number, follow, settle
-from simpleautodiff.plug.plain_calls import PlainCall, root_of
+from simpleautodiff.plug.plain_calls import PlainCall, name_root, root_of
+from simpleautodiff.plug.results import Returned
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.grad import grad
@@ -21,30 +20,6 @@ from simpleautodiff.transforms.jacobian import jacobian
 from simpleautodiff.values.pytree import flatten
 
 Given = dict[str, Any]  # the arguments of a solver, by name
-_PLAIN_RESULTS = {
-    *("hess", "hess_inv", "jac", "grad", "optimality", "v", "tr_radius", "constr", "final_simplex"),
-    *("lowest_optimization_result", "population", "population_energies", "xl", "funl", "slack"),
-    *("con", "eqlin", "ineqlin", "lower", "upper", "unbounded_sol", "maxcv", "multipliers"),
-}
-
-
-class MinimumResult(scipy.optimize.OptimizeResult):  # type: ignore[misc]
-    """What a solver found, without the numbers that have no derivatives."""
-
-    differing: frozenset[str] = frozenset()  # names of what differs between examples of a batch
-
-    def __missing__(self, name: str) -> Any:
-        if name in self.differing:
-            raise LostDerivativeError(
-                f"{name} of the result of a solver of scipy.optimize differs between the examples "
-                f"of vmap; ask for it in a loop over the examples{cite_line()}"
-            )
-        if name not in _PLAIN_RESULTS:
-            raise KeyError(name)
-        raise LostDerivativeError(
-            f"{name} of the result of a solver of scipy.optimize has no derivative; compute it "
-            f"from the minimum x, as in simpleautodiff.hessian(f)(result.x){cite_line()}"
-        )
 
 
 def find_minimum(solver: F, *args: Any, **kwargs: Any) -> Any:
@@ -64,47 +39,25 @@ def find_minimum(solver: F, *args: Any, **kwargs: Any) -> Any:
     call, name = PlainCall(solver, args, kwargs), f"scipy.optimize.{solver.__name__}"
 
     def read(arguments: Given, result: Any) -> Any:
-        return settle(kind(arguments).problem(), root_of(result), name)
+        x = root_of(result)
+        settled = call.attempt(lambda: settle(kind(arguments).problem(), x, name))
+        if arguments.get("finish", "") is None:
+            call.failure = DomainError(
+                f"{name} with finish=None returns a point of its grid, whose derivative is not "
+                f"that of the minimum; leave finish=None out{cite_line()}"
+            )
+        return settled or (0.0, False, np.nan if x is None else x)
 
     both, active, at = call.solve(read)
-    own = kind(call.arguments)
+    own, returned = kind(call.arguments), Returned(f"the result of {name}", call.held, call.results)
+    if call.failure is not None:
+        return returned.complete(name_root(call.results[0], returned.fail(at, call.failure)))
     x = follow(own.problem(), both, active, at, call.held)
-    own.several = len(call.results) > 1
-    found = _keep_common(call.results)
-    own.differing = _name_missing(call.results[0], found)
-    return own.finish(found, x)
-
-
-def _keep_common(results: list[Any]) -> Any:
-    """Return a solver's result, without what differs between the examples of a batch."""
-    first, *others = results
-    if not others or not isinstance(first, dict):
-        return first
-    return type(first)(
-        {
-            name: part
-            for name, part in first.items()
-            if name in _REPLACED or all(_is_equal(part, other.get(name)) for other in others)
-        }
-    )
-
-
-def _name_missing(result: Any, kept: Any) -> frozenset[str]:
-    return frozenset(result) - frozenset(kept) if isinstance(result, dict) else frozenset()
-
-
-_REPLACED = {"x", "fun", "jac", "cost"}  # by nodes
-
-
-def _is_equal(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and bool(np.all(a == b)) if np.shape(a) == np.shape(b) else False
+    return returned.complete(own.know(returned, x))
 
 
 class Minimum:
     """A minimum of one number, and the result of the solver that found it."""
-
-    several = False  # whether it is one for each example of a batch
-    differing: frozenset[str] = frozenset()  # what differs between these
 
     def __init__(self, given: Given) -> None:
         self.given = given
@@ -123,40 +76,24 @@ class Minimum:
         if "x1" in options:
             options["bounds"] = (options["x1"], options["x2"])
         constraints = [_read_constraint(each) for each in _listed(options.get("constraints"))]
+        constraints += _read_functions(options)
         if (bounds := options.get("bounds")) is not None:
             constraints.append((_same, *_read_bounds(bounds)))
         return Minimisation(self.value, constraints)
 
-    def finish(self, found: Any, x: Any) -> Any:
-        """Return SciPy's result with nodes in place of the numbers that depend on them."""
-        if isinstance(found, dict):
-            numbers = {"fun": self.value(x)}
+    def know(self, returned: Returned, x: Any) -> Any:
+        """Return the parts of SciPy's result that have derivatives, by their place in it."""
+        found = returned.results[0]
+        known = name_root(found, x)
+        if isinstance(found, tuple):
+            if isinstance(found[1], (float, np.ndarray)):  # not a count
+                known[1] = returned.keep_value(found[1], self.value(x))
+        elif isinstance(found, dict):
+            known["fun"] = returned.keep_value(found["fun"], self.value(x))
             if "jac" in found and np.shape(found["jac"]) == np.shape(found["x"]):
-                numbers["jac"] = grad(lambda at: as_number(self.value(at)))(x)
-            return self.put(found, x, numbers)
-        if not isinstance(found, tuple):
-            return x
-        if any(isinstance(part, np.ndarray) for part in found[2:]):
-            raise LostDerivativeError(
-                "full_output of this solver has numbers without derivatives; leave it out, and "
-                f"compute them from the minimum{cite_line()}"
-            )
-        return (x, self.keep_value(found[1], self.value(x)), *found[2:])
-
-    def put(self, found: Any, x: Any, numbers: Given) -> MinimumResult:
-        """Return a result with some numbers replaced, and others left out."""
-        made = MinimumResult({k: v for k, v in found.items() if k not in _PLAIN_RESULTS})
-        kept = {k: self.keep_value(found[k], v) for k, v in numbers.items() if k in found}
-        made.update({**kept, "x": x})
-        object.__setattr__(made, "differing", self.differing)  # not as an item
-        return made
-
-    def keep_value(self, plain: Any, node: Any) -> Any:
-        """Return a node with the value that SciPy gave, which may differ in the last digits."""
-        node = reshape(as_vector(node), np.shape(plain))
-        if self.several or not np.all(np.isfinite(to_plain(node))):
-            return node
-        return plain + (node - to_plain(node))
+                slope = grad(lambda at: as_number(self.value(at)))(x)
+                known["jac"] = returned.keep_value(found["jac"], slope)
+        return known
 
 
 def _same(x: Any) -> Any:
@@ -178,6 +115,22 @@ def _read_constraint(constraint: Any) -> tuple[F, Any, Any]:
     if hasattr(constraint, "A"):
         return (lambda x: constraint.A @ x), constraint.lb, constraint.ub
     return constraint.fun, constraint.lb, constraint.ub
+
+
+def _read_functions(given: Given) -> list[tuple[F, Any, Any]]:
+    """Return the constraints that fmin_slsqp and fmin_cobyla take as functions."""
+    args, own = as_tuple(given.get("args")), given.get("consargs")
+    found = []
+    for name, upper in (("eqcons", 0.0), ("ieqcons", np.inf), ("cons", np.inf)):
+        of_args = args if own is None or name != "cons" else as_tuple(own)
+        several = f"f_{name}"
+        functions = [given[several]] if given.get(several) else _listed(given.get(name))
+        found += [(_bind(f, of_args), 0.0, upper) for f in functions]
+    return found
+
+
+def _bind(f: F, args: tuple[Any, ...]) -> F:
+    return lambda x: f(x, *args)
 
 
 def _read_bounds(bounds: Any) -> tuple[Any, Any]:
@@ -215,25 +168,32 @@ class LeastSquares(Minimum):
         free = not has_nodes(limits) and all(np.all(np.isinf(limit)) for limit in limits)
         return Minimisation(self.value, [] if free else [(_same, lower, upper)])
 
-    def finish(self, found: Any, x: Any) -> Any:
-        """Return SciPy's result with nodes in place of the numbers that depend on them."""
-        residuals = self.residuals(x)
+    def know(self, returned: Returned, x: Any) -> Any:
+        """Return the parts of SciPy's result that have derivatives, by their place in it."""
+        found, residuals = returned.results[0], self.residuals(x)
+        known = name_root(found, x)
         if isinstance(found, dict):
-            numbers = {"cost": self.value(x), "fun": residuals}
-            return self.put(found, x, {**numbers, "jac": jacobian(self.residuals)(x)})
-        if len(found) == 2:  # leastsq
-            return (x, found[1])
-        inverse = None if found[1] is None else self.keep_value(found[1], self._invert(x))
-        return (x, inverse, self._put_residuals(found[2], residuals), *found[3:])
+            numbers = {
+                "cost": self.value(x),
+                "fun": residuals,
+                "jac": jacobian(self.residuals)(x),
+            }
+            names = numbers.keys() & found.keys()
+            kept = {name: returned.keep_value(found[name], numbers[name]) for name in names}
+            return {**known, **kept}
+        if len(found) > 2:  # x, covariance, a dict, ...
+            known[2] = {"fvec": returned.keep_value(found[2]["fvec"], residuals)}
+            known[1] = self._find_covariance(returned, x, residuals)
+        return known
+
+    def _find_covariance(self, returned: Returned, x: Any, residuals: Any) -> Any:
+        """Return the inverse of JᵀJ, if the solver found it."""
+        found = returned.results[0][1]
+        return None if found is None else returned.keep_value(found, self._invert(x))
 
     def _invert(self, x: Any) -> Any:
-        """Return the inverse of JᵀJ."""
         slopes = jacobian(self.residuals)(x)
         return np.linalg.inv(slopes.T @ slopes)
-
-    def _put_residuals(self, found: Given, residuals: Any) -> Given:
-        kept = {name: part for name, part in found.items() if not isinstance(part, np.ndarray)}
-        return {**kept, "fvec": self.keep_value(found["fvec"], residuals)}
 
 
 _LOSSES: dict[str, F] = {
@@ -268,17 +228,18 @@ class CurveFit(LeastSquares):
             return reshape(left / sigma, (-1,))
         return scipy.linalg.solve_triangular(np.linalg.cholesky(sigma), left, lower=True)
 
-    def finish(self, found: Any, x: Any) -> Any:
-        """Return the parameters and their covariance."""
-        residuals = self.residuals(x)
+    def know(self, returned: Returned, x: Any) -> Any:
+        """Return the parts of SciPy's result that have derivatives, by their place in it."""
+        known = super().know(returned, x)
+        return {**known, 1: self._find_covariance(returned, x, self.residuals(x))}
+
+    def _find_covariance(self, returned: Returned, x: Any, residuals: Any) -> Any:
+        """Return the covariance of the parameters."""
         covariance = self._invert(x)
         if not self.given.get("absolute_sigma", False):
             free = shape_of(residuals)[0] - shape_of(x)[0]
             covariance = covariance * (np.sum(residuals**2) / free if free > 0 else np.inf)
-        covariance = self.keep_value(found[1], covariance)
-        if len(found) == 2:
-            return (x, covariance)
-        return (x, covariance, self._put_residuals(found[2], residuals), *found[3:])
+        return returned.keep_value(returned.results[0][1], covariance)
 
 
 class LinearLeastSquares(LeastSquares):
@@ -296,9 +257,10 @@ class NonNegativeLeastSquares(LinearLeastSquares):
         """Return the whole problem."""
         return Minimisation(self.value, [(_same, 0.0, np.inf)])
 
-    def finish(self, found: Any, x: Any) -> Any:
+    def know(self, returned: Returned, x: Any) -> Any:
         """Return the solution and the norm of its residuals."""
-        return (x, self.keep_value(found[1], np.linalg.norm(self.residuals(x))))
+        length = np.linalg.norm(self.residuals(x))
+        return {0: x, 1: returned.keep_value(returned.results[0][1], length)}
 
 
 class LinearProgram(Minimum):
@@ -307,6 +269,15 @@ class LinearProgram(Minimum):
     def value(self, x: Any) -> Any:
         """Return c · x."""
         return np.sum(as_vector(self.given["c"]) * x)
+
+    def know(self, returned: Returned, x: Any) -> Any:
+        """Return x, the least value, and how far it is from its limits."""
+        known, given, found = super().know(returned, x), self.given, returned.results[0]
+        for name, matrix, limit in (("slack", "A_ub", "b_ub"), ("con", "A_eq", "b_eq")):
+            if given.get(matrix) is not None:
+                left = as_vector(given[limit]) - as_vector(given[matrix]) @ x
+                known[name] = returned.keep_value(found[name], left)
+        return known
 
     def problem(self) -> Minimisation:
         """Return the whole problem."""

@@ -84,6 +84,8 @@ def settle(problem: Minimisation, x: Any, name: str) -> tuple[Any, Any, Any]:
 
     All are plain numbers. A solver stops at a tolerance; from there Newton's method converges.
     """
+    if x is None:
+        raise DomainError(f"{name} found no solution, so it has no derivative{cite_line()}")
     x = np.asarray(x, dtype=float)
     multipliers, active = _find_active(problem, x)
     conditions = problem.equations(x.shape, active)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.lost_derivatives import no_scipy_rule
 from simpleautodiff.arrays.newton import newton_steps
 from simpleautodiff.core.level import to_plain
-from simpleautodiff.errors import ArgumentError, DomainError, cite_line
+from simpleautodiff.errors import ArgumentError, DomainError, RuleError, cite_line
 from simpleautodiff.plug import ode
+from simpleautodiff.plug.closures import HeldNodes
 from simpleautodiff.plug.implicit import check_single, flatten_function, newton_step, plain_step
-from simpleautodiff.plug.inputs import F, as_tuple, scipy_module
+from simpleautodiff.plug.inputs import F, as_tuple
 from simpleautodiff.plug.minimum_calls import find_minimum as find_minimum
 from simpleautodiff.plug.nested_integrals import (
     dblquad as dblquad,
@@ -21,10 +22,27 @@ from simpleautodiff.plug.nested_integrals import (
     tplquad as tplquad,
 )
 from simpleautodiff.plug.ode import solve_ivp as solve_ivp
-from simpleautodiff.plug.plain_calls import PlainCall, root_of
+from simpleautodiff.plug.plain_calls import PlainCall, name_root, root_of
 from simpleautodiff.plug.quadrature import quad as quad
+from simpleautodiff.plug.results import Returned
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.packing import reshape_to
+
+
+def call_solver(
+    carrier: str, solver: F, call_plainly: F, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Call a solver of SciPy, by `call_plainly` if nothing that it is given holds a node."""
+    held = HeldNodes((args, kwargs))
+    if held.nodes:
+        if carrier == "refuse":
+            module = solver.__module__.split(".")[1]
+            raise no_scipy_rule(f"{module}.{solver.__name__}")
+        carry = globals()[carrier]
+        return carry(*[solver] * carrier.startswith("find_"), *args, **kwargs)
+    args, kwargs = held.replace(())
+    return call_plainly(*args, **kwargs)
+
 
 _FAR = 1e-4  # a Newton step longer than this, relative to x, does not start at a root
 
@@ -44,20 +62,31 @@ def find_root(solver: F, *args: Any, **kwargs: Any) -> Any:
     call = PlainCall(solver, args, kwargs)
 
     def read(arguments: dict[str, Any], result: Any) -> Any:
-        x = np.asarray(root_of(result), dtype=float)
+        x = np.asarray(root_of(result))
+        if x.dtype.kind == "c":
+            raise RuleError(
+                f"scipy.optimize.{solver.__name__}: a complex root has no derivative rule; solve "
+                f"for its real and its imaginary part, two unknowns of scipy.optimize.root"
+                f"{cite_line()}"
+            )
         plain = flatten_function(functools.partial(_equation, call, arguments), x.shape)
-        step = plain_step(plain, x.ravel())
-        _check_root(solver, step, x.ravel())
-        check_single(plain, x.ravel(), step)
+        call.attempt(lambda: _check_root(solver, plain, x.ravel()))
         return x
 
     x = call.solve(read)
+    returned = Returned(f"the result of scipy.optimize.{solver.__name__}", call.held, call.results)
+    if call.failure is not None:
+        return returned.complete(name_root(call.results[0], returned.fail(x, call.failure)))
     shape, f = shape_of(x), functools.partial(_equation, call, call.arguments)
     flat, x = flatten_function(f, shape), reshape(x, (-1,))
     for _ in newton_steps(call.held):
         step = newton_step(flat, x, ())
         x = x - (step - to_plain(step))
-    return _put_root(call.results[-1], reshape_to(x, shape), len(call.results) > 1)
+    found, x = call.results[0], reshape_to(x, shape)
+    known = name_root(found, x)
+    if isinstance(found, dict) and "fun" in found:
+        known["fun"] = returned.keep_value(found["fun"], f(x))
+    return returned.complete(known)
 
 
 def _equation(call: PlainCall, arguments: dict[str, Any], x: Any) -> Any:
@@ -68,31 +97,15 @@ def _equation(call: PlainCall, arguments: dict[str, Any], x: Any) -> Any:
     return value - x if call.solver.__name__ == "fixed_point" else value
 
 
-def _check_root(solver: F, step: Any, x: Any) -> None:
-    if np.any(np.abs(step) > _FAR * (1 + np.abs(x))):
+def _check_root(solver: F, f: F, x: Any) -> None:
+    """Refuse what is no root, and a root that has no derivative."""
+    step = plain_step(f, x)
+    if not np.all(np.abs(step) <= _FAR * (1 + np.abs(x))):
         raise DomainError(
             f"scipy.optimize.{solver.__name__} did not arrive at a root, so there is no derivative"
             f"{cite_line()}"
         )
-
-
-def _put_root(result: Any, x: Any, several: bool) -> Any:
-    """Return the result of a solver with x as its root; of several examples, the root alone."""
-    if isinstance(result, tuple):
-        if several:
-            raise ArgumentError(f"inside vmap, leave out full_output{cite_line()}")
-        return x, *[_put_root(part, x, False) if _has_root(part) else part for part in result[1:]]
-    name = next((name for name in ("root", "x") if hasattr(result, name)), "")
-    if not name:  # the root itself, which may be the integer that was given as an end
-        return x
-    made = scipy_module("optimize").OptimizeResult() if several else copy.copy(result)
-    made[name] = x
-    return made
-
-
-def _has_root(part: Any) -> bool:
-    """Tell whether a further result of a solver holds the root, too."""
-    return hasattr(part, "root") or hasattr(part, "x")
+    check_single(f, x, step)
 
 
 def odeint(

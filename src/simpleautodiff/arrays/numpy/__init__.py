@@ -13,8 +13,9 @@ from simpleautodiff.arrays.numpy import (
     padding as padding,
     polynomial_series as polynomial_series,
     polynomials as polynomials,
-    r_c_vectorize as r_c_vectorize,
+    r_c as r_c,
     selection as selection,
     sorting as sorting,
     statistics as statistics,
+    vectorize as vectorize,
 )

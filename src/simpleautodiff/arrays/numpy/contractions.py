@@ -80,7 +80,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 @implements(np.einsum)
-def einsum(*operands: Any, dtype: Any = None) -> Any:
+def einsum(*operands: Any, dtype: Any = None, optimize: Any = False) -> Any:
     """Evaluate an einsum, in either of NumPy's two notations."""
     subscripts, *arrays = operands if isinstance(operands[0], str) else _use_letters(operands)
     arrays = [as_array(x) for x in arrays]
@@ -88,7 +88,8 @@ def einsum(*operands: Any, dtype: Any = None) -> Any:
         subscripts.replace(" ", ""), [len(shape_of(x)) for x in arrays]
     )
     terms, arrays = _take_diagonals(*_drop_broadcast_axes(terms, arrays))
-    result = make_einsum(len(arrays))(",".join(terms) + "->" + output, *arrays)
+    contract = make_einsum(len(arrays), bool(optimize))
+    result = contract(",".join(terms) + "->" + output, *arrays)
     if move := _find_move(operands):
         note(result, _find_operand(operands), lambda y: view_or_copy(y, move))
         return result  # NumPy ignores the dtype then

@@ -183,19 +183,30 @@ def full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", shape: Any = None
 ) -> Any:
     """Fill a writable array of the shape of `a` with a number or a node."""
+    a, fill_value = as_array(a), array(take_current(fill_value))
     if not isinstance(fill_value, Traced):
         return _plain_full_like(a, fill_value, dtype=dtype, order=order, shape=shape)
     made = np.empty_like(outline_of(a), bool, order, shape=shape)
-    filled: Any = broadcast_to(fill_value, made.shape)
-    array = Writable(filled if dtype is None else filled.astype(dtype))
-    array.layout = made
-    return array
+    return _fill(made, fill_value, dtype_of(to_plain(a)) if dtype is None else dtype)
+
+
+def _fill(layout: Any, fill_value: Any, dtype: Any) -> Writable:
+    """Return a writable array of a shape and memory layout, filled with a node."""
+    if dtype is not None and dtype != dtype_of(fill_value):
+        fill_value = fill_value.astype(dtype)
+    result = Writable(broadcast_to(fill_value, layout.shape))
+    result.layout = layout
+    return result
 
 
 @implements(np.full)
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C") -> Any:
     """Fill a new array: np.full(shape, x, like=x)."""
-    return full_like(np.empty(shape), fill_value, dtype, order)
+    fill_value = array(take_current(fill_value))
+    if not isinstance(fill_value, Traced):
+        made = np.full(shape, fill_value, dtype, order)
+        return Writable(made) if made.dtype.kind in "fc" else made
+    return _fill(np.empty(shape, bool, order), fill_value, dtype)
 
 
 @implements(np.vander)

@@ -22,7 +22,9 @@ def _beyond_one(x: Any) -> Any:
 
 
 def _to_complex(x: Any) -> Any:
-    return to_dtype(x, np.result_type(dtype_of(x), np.complex64))
+    """Convert to complex numbers as np.emath does: half and extended precision become double."""
+    single = dtype_of(x) in (np.float32, np.int8, np.uint8, np.int16, np.uint16)
+    return to_dtype(x, np.dtype(np.complex64 if single else np.complex128))
 
 
 def _widen(x: Any, needs: Function) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.numpy.contractions import tensordot
+from simpleautodiff.arrays.numpy.creation import array as join
 from simpleautodiff.arrays.numpy.sorting import median
 from simpleautodiff.arrays.reductions import mean_
 from simpleautodiff.arrays.registry import implements
@@ -80,13 +81,11 @@ def _make_side(x: Any, axis: int, width: int, end: int, mode: str, kwargs: Any) 
 
 def _find_setting(given: Any, axis: int, end: int, rank: int) -> Any:
     """Return the setting of one side, given as a value, as (before, after), or per axis."""
-    if given is None or isinstance(given, Traced) or not np.shape(given):
+    given = join(given) if isinstance(given, (list, tuple)) else given
+    if given is None or not shape_of(given):
         return given
-    try:
-        return np.broadcast_to(given, (rank, 2))[axis, end].item()
-    except TypeError:  # there are nodes in it
-        pair = given if not isinstance(given[0], (tuple, list)) else given[axis % len(given)]
-        return pair[end % len(pair)]
+    setting = getitem(broadcast_to(given, (rank, 2)), (axis, end))
+    return setting if isinstance(setting, Traced) else setting.item()
 
 
 def _take_end(x: Any, axis: int, length: int, end: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.numpy.calculus import convolve
 from simpleautodiff.arrays.numpy.factorizations import eigvals, lstsq
-from simpleautodiff.arrays.registry import as_array, decide, implements, is_batch, widen
+from simpleautodiff.arrays.registry import Function, as_array, decide, implements, is_batch, widen
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import InputError, cite_line
 from simpleautodiff.rules.array.decompositions import find_examples, refuse_matrix
@@ -27,6 +28,23 @@ def _coefficients(p: Any) -> Any:
     return reshape(p, (-1,)) if not shape_of(p) else p
 
 
+def _keep_class(own: Function) -> Function:
+    """Return poly1d objects where an argument is one, as NumPy does."""
+
+    @functools.wraps(own)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if not any(isinstance(arg, np.poly1d) for arg in args):
+            return own(*args, **kwargs)
+        result = own(*map(_read_coefficients, args), **kwargs)
+        return tuple(map(np.poly1d, result)) if isinstance(result, tuple) else np.poly1d(result)
+
+    return function
+
+
+def _read_coefficients(p: Any) -> Any:
+    return p.coeffs if isinstance(p, np.poly1d) else p
+
+
 def _zeros(n: int, like: Any) -> Any:
     return np.zeros(n, dtype_of(like))
 
@@ -34,7 +52,10 @@ def _zeros(n: int, like: Any) -> Any:
 @implements(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
     """Evaluate a polynomial."""
-    p, x = as_array(p), (np.asarray(x) if type(x) in (int, float, complex) else as_array(x))
+    p = as_array(_read_coefficients(p))
+    if isinstance(x, np.poly1d):
+        return functools.reduce(lambda result, one: result * x + one, list(p), np.poly1d(0))
+    x = np.asarray(x) if type(x) in (int, float, complex) else as_array(x)
     result: Any = 0 * x
     for i in range(shape_of(p)[0]):
         result = result * x + p[i]
@@ -50,6 +71,7 @@ def make_poly1d(self: Any, c_or_r: Any, r: bool = False, variable: str | None = 
 
 
 @implements(np.polyadd)
+@_keep_class
 def polyadd(a1: Any, a2: Any) -> Any:
     """Add polynomials."""
     a, b = _coefficients(a1), _coefficients(a2)
@@ -62,18 +84,21 @@ def _pad_front(p: Any, n: int) -> Any:
 
 
 @implements(np.polysub)
+@_keep_class
 def polysub(a1: Any, a2: Any) -> Any:
     """Subtract polynomials."""
     return polyadd(a1, -_coefficients(a2))
 
 
 @implements(np.polymul)
+@_keep_class
 def polymul(a1: Any, a2: Any) -> Any:
     """Multiply polynomials."""
     return convolve(_coefficients(a1), _coefficients(a2))
 
 
 @implements(np.polydiv)
+@_keep_class
 def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     """Divide polynomials: return the quotient and the remainder."""
     rest, v = _coefficients(u) + 0.0, _coefficients(v)
@@ -95,6 +120,7 @@ def _count_leading_zeros(p: Any) -> int:
 
 
 @implements(np.polyder)
+@_keep_class
 def polyder(p: Any, m: int = 1) -> Any:
     """Differentiate a polynomial."""
     if m < 0:
@@ -109,6 +135,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 @implements(np.polyint)
+@_keep_class
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """Integrate a polynomial; `k` are the integration constants."""
     p = widen(_coefficients(p)) if m else _coefficients(p)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.join_arrays import stack
+from simpleautodiff.arrays.elements import join_results
 from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
@@ -217,7 +217,7 @@ def apply_along_axis(
     outer = shape_of(moved)[:-1]
     results = [func1d(moved[index], *args, **kwargs) for index in np.ndindex(*outer)]
     new = shape_of(results[0])
-    result = reshape(stack(results), (*outer, *new))
+    result = join_results(results, outer, "np.apply_along_axis")
     rank = len(outer)
     order = (*range(axis), *range(rank, rank + len(new)), *range(axis, rank))
     return np.transpose(result, order)

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.registry import as_array, implements_scipy
-from simpleautodiff.arrays.scipy.scipy_interpolate import b_spline
-from simpleautodiff.core.level import Traced
-from simpleautodiff.errors import RuleError, cite_line
+from simpleautodiff.arrays.registry import as_array, decide, implements_scipy
+from simpleautodiff.arrays.scipy import scipy_interpolate as checks
+from simpleautodiff.arrays.scipy.scipy_interpolate import b_spline, inner_knots
+from simpleautodiff.core.level import Traced, to_plain
+from simpleautodiff.errors import InputError, RuleError, cite_line
 from simpleautodiff.rules.array.indexing import concatenate, getitem
-from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.rules.array.shapes import reshape, shape_of
+from simpleautodiff.rules.branches import where
 from simpleautodiff.values.functions import optional
 
 
@@ -44,8 +46,17 @@ class NodeSpline:
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """Evaluate the spline, or its derivative of order nu."""
         x = x if hasattr(x, "shape") else np.asarray(x)
-        result = np.tensordot(b_spline(self.basis, x, nu, extrapolate), self._columns(), axes=1)
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        basis = b_spline(self.basis, x, nu, extrapolate or True)
+        result = np.tensordot(basis, self._columns(), axes=1)
         rank = len(shape_of(x))
+        if not extrapolate:
+            first, *_, last = inner_knots(self)
+            outside = reshape(
+                (to_plain(x) < first) | (to_plain(x) > last),
+                (*shape_of(x), *[1] * (len(shape_of(result)) - rank)),
+            )
+            result = where(outside, np.nan, result)
         return np.moveaxis(result, range(rank), range(self.axis, self.axis + rank))
 
     def derivative(self, nu: int = 1) -> NodeSpline:
@@ -122,10 +133,27 @@ def make_interp_spline(
         )
     make = optional("scipy.interpolate", "a spline").make_interp_spline
     y = as_array(y)
+    if check_finite:
+        checks.check_finite("make_interp_spline", y)
     axis = axis % len(shape_of(y))
-    through = make(x, np.eye(shape_of(y)[axis]), k, t, bc_type)
-    c = np.tensordot(through.c, np.moveaxis(y, axis, 0), axes=1)
-    return make_spline(through.t, np.moveaxis(c, 0, axis), k, axis=axis)
+    if np.shape(x) != shape_of(y)[axis : axis + 1]:
+        raise InputError(
+            f"make_interp_spline: x of shape {np.shape(x)} and y of shape {shape_of(y)} are "
+            f"incompatible along axis {axis}{cite_line()}"
+        )
+    columns = np.moveaxis(y, axis, 0)
+    rows = np.eye(shape_of(columns)[0])
+    if bc_type == "periodic":
+        rows[-1] = rows[0]  # the last value is the first one again
+        if not decide(_closes, np.moveaxis(y, axis, -1)):
+            raise InputError(f"a periodic spline ends with the value it begins with{cite_line()}")
+    through = make(x, rows, k, t, bc_type)
+    c = np.tensordot(through.c, columns, axes=1)
+    return make_spline(through.t, np.moveaxis(c, 0, axis), k, through.extrapolate, axis)
+
+
+def _closes(y: Any) -> Any:
+    return np.all(np.isclose(y[..., 0], y[..., -1], atol=1e-15))
 
 
 @implements_scipy("interpolate.splrep")

@@ -98,7 +98,9 @@ def _weigh(x: Any, n: int, order: int, mode: str) -> list[tuple[Any, Any]]:
     The weights are the B-splines of the order, by the recursion of Cox and de Boor.
     """
     if mode == "nearest":
-        x = np.clip(x, 0, n - 1)
+        x = np.clip(x, -order - 1, n + order)  # beyond, all elements are the one at the edge
+    if not order:  # halfway between two elements outside, the one that is next inside counts
+        x = where((to_plain(x) >= 0) & (to_plain(x) < n), x, _INDICES[mode](x, n))
     x = x if order % 2 else x + 0.5
     first = np.floor(to_plain(x))
     u, weights = x - first, [1.0 + 0 * x]

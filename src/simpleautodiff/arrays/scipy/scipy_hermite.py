@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
-from simpleautodiff.arrays.registry import as_array, implements_scipy
-from simpleautodiff.arrays.scipy.scipy_interpolate import take_coefficients
+from simpleautodiff.arrays.registry import as_array, decide, implements_scipy
+from simpleautodiff.arrays.scipy.scipy_interpolate import check_finite, take_coefficients
+from simpleautodiff.errors import InputError, cite_line
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where
@@ -55,7 +57,7 @@ def make_akima(
 ) -> None:
     """Make Akima's interpolator, or its modified form."""
     x, y = as_array(x), as_array(y)
-    _set_out(spline, x, y, axis, bool(extrapolate))
+    _set_out(spline, x, y, axis, extrapolate)
     steps, y = _columns(x, y, axis)
     secants = np.diff(y, axis=0) / steps
     straight = shape_of(secants)[0] == 1
@@ -64,9 +66,23 @@ def make_akima(
 
 
 def _set_out(spline: Any, x: Any, y: Any, axis: int, extrapolate: Any) -> None:
-    """Set what a piecewise polynomial knows beside its numbers."""
-    spline.extrapolate = extrapolate
-    spline.axis = axis % len(shape_of(y))
+    """Check the points, and set what a piecewise polynomial knows beside its numbers."""
+    count, full = shape_of(x), shape_of(y)
+    axis = normalize_axis_index(axis, len(full))
+    if len(count) != 1 or count[0] < 2 or full[axis] != count[0]:
+        raise InputError(
+            f"{type(spline).__name__} takes at least two points x, a vector, and as many y along "
+            f"axis {axis}; they have shapes {count} and {full}{cite_line()}"
+        )
+    if not decide(_increases, x):
+        raise InputError(f"{type(spline).__name__} takes increasing points x{cite_line()}")
+    check_finite(type(spline).__name__, y)
+    spline.extrapolate = extrapolate if extrapolate == "periodic" else bool(extrapolate)
+    spline.axis = axis
+
+
+def _increases(x: Any) -> Any:
+    return np.all(np.diff(x) > 0)
 
 
 def _columns(x: Any, y: Any, axis: int) -> tuple[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import math
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import numpy as np
 
 from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.lost_derivatives import INSTEAD
-from simpleautodiff.arrays.registry import implements_scipy
+from simpleautodiff.arrays.registry import decide, implements_scipy
 from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.errors import InputError, RuleError, cite_line
 from simpleautodiff.rules.array.indexing import getitem
@@ -24,14 +25,16 @@ from simpleautodiff.values.functions import optional
 @implements_scipy("interpolate.PPoly.__call__")
 def piecewise(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     """Evaluate a piecewise polynomial with plain coefficients, or its derivative of order nu."""
-    extrapolate = spline.extrapolate if extrapolate is None else extrapolate
+    extrapolate = _choose(extrapolate, spline.extrapolate)
     pieces = spline.derivative(nu) if nu else spline
     points, numbers = pieces.x, pieces.c
     if extrapolate == "periodic":
         x = points[0] + (x - points[0]) % (points[-1] - points[0])
-    ends, count = to_plain(points), shape_of(points)[0]
-    i = np.clip(np.searchsorted(ends, to_plain(x), side="right") - 1, 0, count - 2)
-    outside = (to_plain(x) < ends[0]) | (to_plain(x) > ends[-1])
+    ends, at, count = to_plain(points), to_plain(x), shape_of(points)[0]
+    if not decide(_rise, points):
+        ends, at = -ends, -at
+    i = np.clip(np.searchsorted(ends, at, side="right") - 1, 0, count - 2)
+    outside = (at < ends[0]) | (at > ends[-1])
     step, outside = (
         _add_axes(part, numbers.ndim - 2) for part in (x - getitem(points, i), outside)
     )
@@ -40,6 +43,11 @@ def piecewise(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         result = result * step + getitem(line, i)
     result = result if extrapolate else where(outside, np.nan, result)
     return _move_axes(result, len(shape_of(x)), pieces.axis)
+
+
+def _rise(points: Any) -> Any:
+    """Tell whether the points of a piecewise polynomial rise, rather than fall."""
+    return np.all(points[..., 0] < points[..., -1])
 
 
 def _add_axes(x: Any, axes: int) -> Any:
@@ -54,15 +62,20 @@ def _move_axes(result: Any, rank: int, axis: int) -> Any:
     return np.moveaxis(result, range(rank), range(axis, axis + rank))
 
 
+def inner_knots(spline: Any) -> Any:
+    """Return the knots of a B-spline between its ends; the others only shape its outer parts."""
+    return spline.t[spline.k : len(spline.t) - spline.k]
+
+
 @implements_scipy("interpolate.BSpline.__call__")
 def b_spline(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     """Evaluate a B-spline by its piecewise polynomial."""
     interpolate = optional("scipy.interpolate", "a spline")
-    extrapolate = spline.extrapolate if extrapolate is None else extrapolate
-    plainly = interpolate.BSpline(spline.t, spline.c, spline.k)
+    extrapolate = _choose(extrapolate, spline.extrapolate)
+    plainly, knots = interpolate.BSpline(spline.t, spline.c, spline.k), inner_knots(spline)
     orders = range(spline.k, -1, -1)
-    numbers = np.stack([plainly(spline.t[:-1], n) / math.factorial(n) for n in orders])
-    pieces = interpolate.PPoly.construct_fast(numbers, spline.t, extrapolate, spline.axis)
+    numbers = np.stack([plainly(knots[:-1], n) / math.factorial(n) for n in orders])
+    pieces = interpolate.PPoly.construct_fast(numbers, knots, extrapolate, spline.axis)
     return piecewise(pieces, x, nu, extrapolate)
 
 
@@ -84,36 +97,53 @@ def make_cubic_spline(
             "CubicSpline of nodes takes plain points x, and bc_type 'not-a-knot', 'clamped' or "
             f"'natural'; it got {type(x).__name__} and {bc_type!r}{cite_line()}"
         )
+    check_finite("CubicSpline", y)
     kind = type(spline)
     kind.__init__(spline, x, np.zeros(shape_of(y)), axis, bc_type, extrapolate)
     basis = kind(x, np.eye(len(spline.x)), bc_type=bc_type).c
     take_coefficients(spline, spline.x, np.tensordot(basis, np.moveaxis(y, axis, 0), axes=(2, 0)))
 
 
+def check_finite(name: str, y: Any) -> None:
+    """Refuse values that no spline goes through, as SciPy does."""
+    if not decide(_are_finite, y):
+        raise InputError(f"{name}: y must contain only finite values{cite_line()}")
+
+
+def _are_finite(y: Any) -> Any:
+    return np.all(np.isfinite(y))
+
+
 def take_coefficients(spline: Any, x: Any, c: Any) -> None:
-    """Give points and coefficients that are nodes to a piecewise polynomial.
+    """Give points and coefficients that are nodes to a piecewise polynomial."""
+    kind: Any = type(spline)
+    spline.__class__ = kind if "nodes" in vars(kind) else _class_through_nodes(kind)
+    spline.points_and_coefficients = x, c
+
+
+@functools.cache
+def _class_through_nodes(kind: Any) -> type:
+    """Return the class of a piecewise polynomial of nodes.
 
     SciPy's other methods are refused: they would find plain coefficients, or none.
     """
-    kind = type(spline)
     methods: dict[str, Any] = {
+        "nodes": True,
         **{
             name: _refuse(name)
             for name, _ in inspect.getmembers(kind, inspect.isfunction)
             if not name.startswith("_")
         },
-        "x": property(lambda self: x),
-        "c": property(lambda self: c),
+        "x": property(lambda self: self.points_and_coefficients[0]),
+        "c": property(lambda self: self.points_and_coefficients[1]),
         "__call__": lambda self, t, nu=0, extrapolate=None: piecewise(
             self, np.asarray(t) if isinstance(t, list) else t, nu, extrapolate
         ),
         "derivative": lambda self, nu=1: _derive(self, nu),
         "antiderivative": lambda self, nu=1: _derive(self, -nu),
-        "integrate": lambda self, a, b, extrapolate=None: (
-            _derive(self, -1)(b, 0, extrapolate) - _derive(self, -1)(a, 0, extrapolate)
-        ),
+        "integrate": _integrate,
     }
-    spline.__class__ = type(kind.__name__, (kind,), methods)
+    return type(kind.__name__, (kind,), methods)
 
 
 def _refuse(name: str) -> Callable[..., Any]:
@@ -140,8 +170,28 @@ def _derive(spline: Any, nu: int) -> Any:
             gained = sum(c[-k] * _add_axes(steps**k, len(shape_of(c)) - 2) for k in orders.flat)
             start = np.cumsum(gained, axis=0) - gained
             c = np.concatenate([c, start[None]])
+    if nu < 0 and spline.extrapolate == "periodic":
+        made.extrapolate = False  # an integral grows from period to period
     take_coefficients(made, spline.x, c)
     return made
+
+
+def _integrate(spline: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
+    """Integrate a spline with nodes as coefficients; a periodic one over whole periods, too."""
+    integral, extrapolate = _derive(spline, -1), _choose(extrapolate, spline.extrapolate)
+    if extrapolate != "periodic":
+        return integral(b, 0, extrapolate) - integral(a, 0, extrapolate)
+    first, last = spline.x[0], spline.x[-1]
+
+    def integrate_to(end: Any) -> Any:
+        periods = np.floor((end - first) / (last - first))
+        return periods * integral(last) + integral(end - periods * (last - first), 0, True)
+
+    return integrate_to(b) - integrate_to(a)
+
+
+def _choose(given: Any, default: Any) -> Any:
+    return default if given is None else given
 
 
 # Grids. -------------------------------------------------------------------------------------------

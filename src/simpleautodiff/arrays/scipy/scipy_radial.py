@@ -10,7 +10,7 @@ import numpy as np
 
 from simpleautodiff.arrays.registry import as_array, implements_scipy
 from simpleautodiff.core.level import Traced, to_plain
-from simpleautodiff.errors import RuleError, cite_line
+from simpleautodiff.errors import InputError, RuleError, cite_line
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.shapes import broadcast_to, reshape, shape_of
 from simpleautodiff.rules.branches import where
@@ -60,20 +60,38 @@ def make_radial(
         raise RuleError(f"the kernel {kernel!r} needs an epsilon{cite_line()}")
     degree = max(_DEGREES.get(kernel, -1), 0) if degree is None else int(degree)
     y, d = as_array(y), as_array(d)
+    _check_points(y, d, smoothing)
     count, dimensions = shape_of(y)
+    powers = _list_powers(dimensions, degree)
+    used = count if neighbors is None else int(min(neighbors, count))
+    if degree < -1 or used < len(powers):
+        raise InputError(
+            f"RBFInterpolator takes a degree of at least -1, not {degree}, and at least as many "
+            f"points, {used}, as there are polynomials, {len(powers)}{cite_line()}"
+        )
     settings = {
         "y": y,
         "d": reshape(d, (count, -1)),
         "d_shape": shape_of(d)[1:],
-        "neighbors": neighbors if neighbors is None else int(min(neighbors, count)),
+        "neighbors": None if neighbors is None else used,
         "smoothing": smoothing,
         "kernel": kernel,
         "epsilon": 1.0 if epsilon is None else epsilon,
-        "powers": _list_powers(dimensions, degree),
+        "powers": powers,
     }
     vars(interpolator).update(settings)
     kind = type(interpolator)
     interpolator.__class__ = type(kind.__name__, (kind,), {"__call__": evaluate_radial})
+
+
+def _check_points(y: Any, d: Any, smoothing: Any) -> None:
+    """Refuse what SciPy refuses: arrays that do not fit would be broadcast."""
+    points, smooth = shape_of(y), shape_of(as_array(smoothing))
+    if len(points) != 2 or shape_of(d)[:1] != points[:1] or smooth not in ((), points[:1]):
+        raise InputError(
+            "RBFInterpolator takes points y, one in each row, one d for each, and one smoothing "
+            f"for each or for all; shapes are {points}, {shape_of(d)}, {smooth}{cite_line()}"
+        )
 
 
 def _list_powers(dimensions: int, degree: int) -> Any:
@@ -91,6 +109,11 @@ def evaluate_radial(interpolator: Any, x: Any) -> Any:
     """Evaluate an interpolator at points, each a row."""
     own, x = interpolator, as_array(x)
     y, d, smoothing = own.y, own.d, own.smoothing
+    if len(shape_of(x)) != 2 or shape_of(x)[1] != shape_of(y)[1]:
+        raise InputError(
+            f"RBFInterpolator takes points in rows of {shape_of(y)[1]}; x has shape {shape_of(x)}"
+            f"{cite_line()}"
+        )
     smoothing = broadcast_to(as_array(smoothing), (shape_of(y)[0],))
     if own.neighbors is None:
         result = _solve_and_add(own, x, y, d, smoothing)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
+import numpy as np
+
+from simpleautodiff.arrays.hidden_frames import hide_frame
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, no_scipy_rule
-from simpleautodiff.core.level import Traced, take_current
+from simpleautodiff.arrays.scipy.sparse_nodes import has_node
+from simpleautodiff.core.level import OPEN, Traced
 from simpleautodiff.errors import LostDerivativeError
-from simpleautodiff.values.pytree import flatten
 from simpleautodiff.values.solvers import Solvers
 
 _ARGUMENT = "(f, x0, p), where f(x, p) takes what is differentiated as an argument"
@@ -38,13 +41,25 @@ INSTEAD.update(
 
 
 _ROOTS = (
-    *("anderson", "bisect", "brenth", "brentq", "broyden1", "broyden2", "fixed_point", "fsolve"),
+    *("anderson", "bisect", "brenth", "brentq", "broyden1", "broyden2", "diagbroyden"),
+    *("excitingmixing", "fixed_point", "fsolve", "linearmixing"),
     *("newton", "newton_krylov", "ridder", "root", "root_scalar", "toms748"),
 )
 _MINIMA = (
     *("basinhopping", "brent", "brute", "curve_fit", "differential_evolution", "direct"),
-    *("dual_annealing", "fmin", "fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_ncg"),
-    *("fmin_powell", "fminbound", "golden", "least_squares", "leastsq", "linprog", "lsq_linear"),
+    *("dual_annealing", "fmin", "fmin_bfgs", "fmin_cg", "fmin_cobyla", "fmin_l_bfgs_b"),
+    *(
+        "fmin_ncg",
+        "fmin_powell",
+        "fmin_slsqp",
+        "fmin_tnc",
+        "fminbound",
+        "golden",
+        "least_squares",
+        "leastsq",
+        "linprog",
+        "lsq_linear",
+    ),
     *("minimize", "minimize_scalar", "nnls", "shgo"),
 )
 CARRIED = {  # solvers whose results are given derivatives, and by which function
@@ -54,11 +69,24 @@ CARRIED = {  # solvers whose results are given derivatives, and by which functio
     "integrate.solve_ivp": "solve_ivp",
 }
 
+WITHOUT_DERIVATIVE = {  # refused when they are called with nodes: what to write instead
+    "integrate.solve_bvp": "find the missing initial values by simpleautodiff.plug.solve_root, of "
+    "what is left at the other end of simpleautodiff.plug.solve_ivp",
+    "integrate.quad_vec": "integrate each element by scipy.integrate.quad",
+    "integrate.tanhsinh": "write scipy.integrate.quad(f, a, b)",
+    "interpolate.griddata": "the interpolation is linear in the values: find its matrix W by "
+    "griddata(points, np.eye(len(points)), xi), and write W @ values",
+    "optimize.milp": "find the integers by plain numbers, and the others by scipy.optimize.linprog "
+    "with the integers fixed",
+    "optimize.isotonic_regression": "write np.mean of each block of the plain result",
+}
+INSTEAD.update(WITHOUT_DERIVATIVE)
+
 
 def patch_solvers(prefix: str, module: Any) -> dict[int, Any]:
     """Patch the solvers of a module of SciPy; return the new functions by the id of the old."""
     patched = {}
-    for key, carrier in CARRIED.items():
+    for key, carrier in (CARRIED | dict.fromkeys(WITHOUT_DERIVATIVE, "refuse")).items():
         name = key.rpartition(".")[2]
         if key.startswith(f"{prefix}.") and hasattr(module, name):
             original = getattr(module, name)
@@ -84,32 +112,42 @@ def _replace_imported(patched: dict[int, Any]) -> None:
 
 def _carry(solver: Any, carrier: str) -> Any:
     """Return a solver that is SciPy's own, unless that would lose a derivative."""
-    takes_solver = carrier.startswith("find_")
-    first = next(iter(inspect.signature(solver).parameters))
+    call_plainly = _refuse_nodes(solver) if carrier.startswith("find_") else solver
 
+    @hide_frame
     @functools.wraps(solver)
     def call_solver(*args: Any, **kwargs: Any) -> Any:
-        if not has_nodes((args, kwargs)):
-            plainly, named = args, kwargs
-            if takes_solver and args and callable(args[0]):
-                plainly = (refuse_nodes(args[0], f"optimize.{solver.__name__}"), *args[1:])
-            elif takes_solver and callable(kwargs.get(first)):
-                function = refuse_nodes(kwargs[first], f"optimize.{solver.__name__}")
-                named = {**kwargs, first: function}
+        used = OPEN and not _is_called_by_scipy(sys._getframe(1))
+        if not (used or has_node(args) or has_node(kwargs.values())):
             try:
-                return solver(*plainly, **named)
+                return call_plainly(*args, **kwargs)
             except Exception as error:
                 if not _lost_derivative(error):
                     raise
-        return Solvers.find(carrier)(*[solver] * takes_solver, *args, **kwargs)
+        return Solvers.find("call_solver")(carrier, solver, call_plainly, args, kwargs)
 
     call_solver.plain = solver  # type: ignore[attr-defined]  # what simpleautodiff.plug calls
     return call_solver
 
 
-def has_nodes(arguments: Any) -> bool:
-    """Tell whether a node is among arguments, or in a structure among them."""
-    return any(isinstance(take_current(leaf), Traced) for leaf in flatten(arguments)[0])
+def _is_called_by_scipy(frame: FrameType) -> bool:
+    """Tell whether a frame runs code of SciPy, such as a solver that was called plainly."""
+    return str(frame.f_globals.get("__name__")).startswith("scipy.")
+
+
+def _refuse_nodes(solver: Any) -> Any:
+    """Return a solver that refuses a function that returns nodes."""
+    first, name = next(iter(inspect.signature(solver).parameters)), f"optimize.{solver.__name__}"
+
+    @hide_frame
+    def call_plainly(*args: Any, **kwargs: Any) -> Any:
+        if args and callable(args[0]):
+            return solver(RefusingNodes(args[0], name), *args[1:], **kwargs)
+        if callable(kwargs.get(first)):
+            kwargs[first] = RefusingNodes(kwargs[first], name)
+        return solver(*args, **kwargs)
+
+    return call_plainly
 
 
 def _lost_derivative(error: BaseException | None) -> bool:
@@ -119,17 +157,30 @@ def _lost_derivative(error: BaseException | None) -> bool:
     return error is not None
 
 
-def refuse_nodes(function: Any, name: str) -> Any:
-    """Return a function that raises if it returns a node: compiled code would print the error.
+class RefusingNodes:
+    """A function that raises if it returns a node: compiled code would print the error.
 
     It can be pickled if the function can, for solvers that start processes.
     """
-    refusing = functools.partial(_call_refusing, function, name)
-    return functools.update_wrapper(refusing, function, updated=())
+
+    __slots__ = ("__wrapped__", "name")  # inspect.signature finds the function by the first
+
+    def __init__(self, function: Any, name: str) -> None:
+        self.__wrapped__, self.name = function, name
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Call the function."""
+        value = self.__wrapped__(*args, **named)
+        if type(value) in _PLAIN:
+            return value
+        if isinstance(value[0] if isinstance(value, tuple) else value, Traced):
+            raise no_scipy_rule(self.name)
+        return value
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name not in ("__name__", "__qualname__", "__doc__"):
+            raise AttributeError(name)
+        return getattr(self.__wrapped__, name)
 
 
-def _call_refusing(function: Any, name: str, *args: Any, **named: Any) -> Any:
-    value = function(*args, **named)
-    if isinstance(value[0] if isinstance(value, tuple) else value, Traced):
-        raise no_scipy_rule(name)
-    return value
+_PLAIN = {float, np.float64, np.ndarray}  # most values are

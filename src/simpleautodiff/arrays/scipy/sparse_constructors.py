@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.arrays.registry import FUNCTIONS, as_array
-from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, make_sparse
+from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, has_node, make_sparse
 from simpleautodiff.arrays.writes.versions import MAKING
 from simpleautodiff.core.level import Traced, take_current
 from simpleautodiff.rules.array.shapes import shape_of
@@ -84,20 +83,20 @@ class SparseList(SparseNode):
         return np.broadcast_arrays(rows, columns)
 
 
-def patch_constructors(has_node: Callable[[Any], bool]) -> None:
+def patch_constructors() -> None:
     """Make the constructors of SciPy's sparse matrices return a `SparseNode` for nodes."""
     module = optional("scipy.sparse", "a sparse matrix")
     for format in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil"):
         for kind in ("array", "matrix"):
-            _patch_new(getattr(module, f"{format}_{kind}"), format, has_node)
+            _patch_new(getattr(module, f"{format}_{kind}"), format)
 
 
-def _patch_new(owner: Any, format: str, has_node: Callable[[Any], bool]) -> None:
+def _patch_new(owner: Any, format: str) -> None:
     original = owner.__new__
 
     @functools.wraps(original)
     def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        if args and _holds_node(args[0], has_node):
+        if args and _holds_node(args[0]):
             return make_sparse(format, *args, **kwargs)
         if MAKING.get() and format in ("lil", "dok") and _is_users_shape(args):
             return SparseList(args[0], owner.__name__.partition("_")[2])
@@ -108,7 +107,7 @@ def _patch_new(owner: Any, format: str, has_node: Callable[[Any], bool]) -> None
     owner.__new__ = staticmethod(new)
 
 
-def _holds_node(given: Any, has_node: Callable[[Any], bool]) -> bool:
+def _holds_node(given: Any) -> bool:
     if isinstance(given, SparseNode):
         return True
     elements = given[0] if isinstance(given, tuple) and given else given

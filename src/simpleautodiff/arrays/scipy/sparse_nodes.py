@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.arrays.registry import FUNCTIONS, as_array
-from simpleautodiff.core.level import Traced, take_current
+from simpleautodiff.core.level import Traced, Written, take_current
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, RuleError, cite_line
 from simpleautodiff.rules.array import sparse_products as sparse
 from simpleautodiff.rules.array.indexing import concatenate, getitem
@@ -307,3 +309,19 @@ def make_bands(
 
 def _is_list(diagonals: Any) -> bool:
     return isinstance(diagonals, (list, tuple)) and len(np.shape(diagonals[0])) > 0
+
+
+_PLAIN = {float, int, str, type(None), np.ndarray, np.float64}  # most are
+
+
+def has_node(values: Iterable[Any]) -> bool:
+    """Tell whether there is a node among values, or in a list, tuple or deque among them."""
+    for value in values:
+        kind = type(value)
+        if kind in _PLAIN:
+            continue
+        if issubclass(kind, (Traced, Written, SparseNode)):
+            return True
+        if issubclass(kind, (list, tuple, deque)) and has_node(value):
+            return True
+    return False

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.patch_scipy import has_node
+from simpleautodiff.arrays.scipy.sparse_nodes import has_node
 from simpleautodiff.errors import RuleError
 from simpleautodiff.values.pytree import flatten
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.patch_scipy import has_node
 from simpleautodiff.arrays.registry import FUNCTIONS
+from simpleautodiff.arrays.scipy.sparse_nodes import has_node
 from simpleautodiff.core.level import take_current, to_plain
 from simpleautodiff.errors import LostDerivativeError
 

@@ -106,6 +106,7 @@ class Loop:
     says: str = ""  # a description for reports
     alone: bool = False  # whether elements have to be processed one by one
     fixed: bool = False  # whether the order of the axes must not change
+    neighbours: str = ""  # which elements beside its own are at hand: "before", "after" or none
 
     def accesses(self) -> list[Access]:
         """Return all accesses, loads and stores."""

@@ -124,7 +124,13 @@ class _Run:
     def _loop(self, loop: Loop) -> StripTask | None:
         accesses = loop.accesses()
         plain = not any([access.places or access.box or access.under for access in accesses])
-        if loop.shape[:1] != (self.rows,) or not plain or loop.alone or loop.fixed:
+        if (
+            loop.shape[:1] != (self.rows,)
+            or not plain
+            or loop.alone
+            or loop.fixed
+            or loop.neighbours
+        ):
             return None
         sums = [fold for fold in loop.folds if not fold.to.strides[0]]
         found = [(access.slot, access.strides[0]) for access in accesses]

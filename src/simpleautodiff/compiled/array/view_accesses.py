@@ -96,6 +96,11 @@ def apply_view(name: str, args: Sequence[Any], view: View, size: int) -> View | 
     return View(view.root, part.shape, _start(part) - _start(memory), part.strides)
 
 
+def is_view(name: str) -> bool:
+    """Tell whether a row may be a view of its first argument."""
+    return name in _VIEWS
+
+
 def dummy(view: View, size: int) -> tuple[Any, Any]:
     """Return a dummy array of bytes, and the view of it."""
     memory = np.empty(size, np.int8)

@@ -60,7 +60,10 @@ def record_step(step: LoopStep, carry: Any, xs: Any, rows: int, settings: Any) -
     for _ in range(DTYPE_ROUNDS):
         traced = _trace(step, [*first, *row], (rebuild_carry, rebuild_row), settings)
         before, after = traced.inputs[: len(leaves)], traced.carry
-        dtypes = [np.result_type(a.dtype, b.dtype) for a, b in zip(before, after, strict=True)]
+        dtypes = [
+            np.result_type(x if type(x) is float else a.dtype, b.dtype)  # as NumPy takes floats
+            for x, a, b in zip(first, before, after, strict=False)
+        ]
         if all(b.dtype == dtype for b, dtype in zip(before, dtypes, strict=True)):
             break
         first = [_cast(x, dtype) for x, dtype in zip(first, dtypes, strict=True)]
@@ -117,8 +120,12 @@ def _trace(
 
 
 def _as_before(after: Symbol, before: Symbol) -> Any:
-    """Return a carried value in the dtype that it had before, if that has all its numbers."""
-    same = after.dtype == before.dtype or np.result_type(after.dtype, before.dtype) != before.dtype
+    """Return a carried value in the dtype that it had before, if that has all its numbers.
+
+    A Python float takes the dtype of what it is computed with: then it is carried in that.
+    """
+    given = 1.0 if type(before.concrete) is float else before.dtype
+    same = after.dtype == before.dtype or np.result_type(given, after.dtype) != before.dtype
     return after if same else after.astype(before.dtype)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from simpleautodiff.compiled.array.buffers import BufferLayout
 from simpleautodiff.compiled.array.build_loops import NumpyCall, Task, build_tasks, prune
+from simpleautodiff.compiled.array.join_neighbours import join_neighbours
 from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.array.simplify import clean
@@ -162,6 +163,7 @@ def make_body(program: RecordedProgram, precise: bool) -> ScalarBody | ArrayBody
         return ScalarBody(kernel)
     plan = LoopSchedule(clean(program, precise), exact=precise)
     tasks = prune(build_tasks(plan, precise), plan)
+    tasks = tasks if precise else join_neighbours(tasks, plan)
     if any(isinstance(task, NumpyCall) for task in tasks):
         names = [plan.lines[task.number].name for task in tasks if isinstance(task, NumpyCall)]
         raise NotRolledError(f"{names[0]} is computed by NumPy")

@@ -16,6 +16,7 @@ from simpleautodiff.compiled.array.build_loops import (
     build_tasks,
     prune,
 )
+from simpleautodiff.compiled.array.join_neighbours import join_neighbours
 from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.array.run_numpy import Replay
 from simpleautodiff.compiled.array.schedule import LoopSchedule
@@ -92,6 +93,7 @@ class ArrayProgram:
         program = self.program if precise else split_complex(self.program)
         self.plan = LoopSchedule(program, exact=precise)
         work = prune(build_tasks(self.plan, precise), self.plan)
+        work = work if precise or threads > 1 else join_neighbours(work, self.plan)
         work = work if precise else cut_into_strips(work, self.plan)
         self.work = work if threads == 1 else share_loops(work, self.plan, threads, precise)
         self.memory = BufferLayout(self.plan, self.work)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.compiled.array.view_accesses import is_view
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.native.background import attempt
 from simpleautodiff.compiled.native.compile import Code
@@ -14,9 +16,14 @@ from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.running.array_program import ArrayProgram
 from simpleautodiff.compiled.running.runnable import EnteredProgram, describe_code, describe_failure
 
+LARGE_LINES = 400_000  # elements for each line: NumPy takes longer for its calls than the compiler
+
 
 class TieredArrayProgram(EnteredProgram):
-    """A program on arrays: run by NumPy at first, then with compiled loops."""
+    """A program on arrays: run by NumPy at first, then with compiled loops.
+
+    One whose arrays are large is compiled before it runs.
+    """
 
     def __init__(
         self, recorded: RecordedProgram, precise: bool, tier: str | None, threads: int = 1
@@ -38,7 +45,10 @@ class TieredArrayProgram(EnteredProgram):
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
         """Run the program on the best tier so far."""
         self.calls += 1
-        if self.calls > 1 and not self._asked:
+        if not self._asked and _has_large_arrays(self.recorded):
+            self._asked = True
+            attempt(self.compile, self.fail)
+        elif self.calls > 1 and not self._asked:
             self._asked = True
             self.compile_later(self.compile)
         self.let_compile()
@@ -69,6 +79,12 @@ class TieredArrayProgram(EnteredProgram):
         if self.tier != "optimised":
             self.compile()
         return [self.program.code] if self.program.code else []
+
+
+def _has_large_arrays(recorded: RecordedProgram) -> bool:
+    """Tell whether the lines of a program compute so many elements that NumPy takes long."""
+    made = [line for line in recorded.lines if line.what is not None and not is_view(line.name)]
+    return sum([math.prod(line.shape) for line in made]) > LARGE_LINES * len(made)
 
 
 def format_program(recorded: RecordedProgram) -> str:

@@ -21,6 +21,8 @@ from simpleautodiff.errors import AutodiffError
 from simpleautodiff.transforms.arguments import Selection, call
 from simpleautodiff.values.pytree import flatten
 
+MANY_EXAMPLES = 100_000  # examples: NumPy takes longer for its calls than the compiler
+
 
 class BatchedFunction(BatchedKernel):
     """A scalar program that is run for every example of a batch.
@@ -53,18 +55,18 @@ class BatchedFunction(BatchedKernel):
 
         A single result is written into the array `out`, if that fits.
         """
-        if self.recorded:
-            self.ask()
+        if self.recorded and not self._asked:
+            self.ask(at_once=self._count(leaves) > MANY_EXAMPLES)
         if self._run is None:
             return self._by_columns([x[0][x[1]] if type(x) is tuple else x for x in leaves])
         return self._natively(leaves, out)
 
-    def ask(self) -> None:
-        """Have it compiled: at once if a tier was requested, otherwise in the background."""
+    def ask(self, at_once: bool = False) -> None:
+        """Have it compiled: in the background, unless a tier was requested, or it is to be now."""
         if self._asked or self.tier in ("numpy", "tape") or not TARGET.is_available():
             return
         self._asked = True
-        (attempt if self.tier else later)(self.compile, self._fail)
+        (attempt if self.tier or at_once else later)(self.compile, self._fail)
 
     def _fail(self, why: str) -> None:
         self.failure = why
@@ -80,19 +82,18 @@ class BatchedFunction(BatchedKernel):
                 )
                 self.code = self._run.code
 
-    def _length(self, array: Any, mode: str) -> int:
-        """Return how many examples an argument has; None if it is the same for all."""
-        return 0 if mode == SAME else int(array.shape[-1 if mode == COLUMNS else 0])
+    def _count(self, leaves: Sequence[Any]) -> int:
+        """Return how many examples there are."""
+        return max(map(_length, leaves, self.modes))
 
     def _natively(self, leaves: Sequence[Any], out: Any) -> tuple[Any, ...]:
         table: list[int] = []
         kept = []  # arrays that must live until all examples are computed
-        size = 0
-        for leaf, mode, form in zip(leaves, self.modes, self.kernel.inputs, strict=True):
+        size = self._count(leaves)
+        for leaf, form in zip(leaves, self.kernel.inputs, strict=True):
             base, index = leaf if type(leaf) is tuple else (leaf, None)
             base = np.ascontiguousarray(base, SCALAR_TYPES[form.dtype])
             kept += [base, index]
-            size = max(size, len(index) if index is not None else self._length(base, mode))
             table += [base.ctypes.data, form.size, 0 if index is None else index.ctypes.data]
         forms = zip(self.kernel.outputs, self._whole(size), strict=True)
         results: list[Any] = [np.empty(shape, SCALAR_TYPES[form.dtype]) for form, shape in forms]
@@ -107,7 +108,7 @@ class BatchedFunction(BatchedKernel):
 
     def _by_columns(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         """Compute all examples, column by column, with NumPy."""
-        size = max(map(self._length, leaves, self.modes))
+        size = self._count(leaves)
         columns: list[Any] = []
         for leaf, mode, form in zip(leaves, self.modes, self.kernel.inputs, strict=True):
             if mode == SAME:
@@ -138,6 +139,13 @@ class BatchedFunction(BatchedKernel):
         other = BatchedFunction(self.__name__[8:], self.kernel, tuple(modes), self.shapes, self)
         other.layouts, other.size, other.recorded = tuple(layouts), size, True
         return other
+
+
+def _length(leaf: Any, mode: str) -> int:
+    """Return how many examples an argument has; 0 if it is the same for all."""
+    if type(leaf) is tuple:
+        return len(leaf[1])
+    return 0 if mode == SAME else int(leaf.shape[-1 if mode == COLUMNS else 0])
 
 
 def _can_hold(out: Any, result: Any, inputs: list[Any]) -> bool:

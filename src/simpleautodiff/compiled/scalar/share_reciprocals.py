@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from simpleautodiff.compiled.scalar.operations import OPERATIONS
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.simpler_steps import split_multiple
 
@@ -39,6 +40,8 @@ def rewrite_divisions(program: ScalarProgram, shared: Iterable[int]) -> ScalarPr
             reciprocal = new.div(new.const(1, dtype), of[root[0]])
             scaled = new.mul(reciprocal, new.const(1 / root[1], dtype))
             of[old] = new.mul(of[step[1]], scaled)
+        elif step[0] not in OPERATIONS:
+            of[old] = new._new((step[0], *[of[arg] for arg in step[1:]]), dtype)
         else:
             of[old] = new.make(step[0], *[of[arg] for arg in step[1:]])
     new.inputs = [of[place] for place in program.inputs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -109,18 +110,15 @@ matmul: Wrapping = row(
 )
 
 
-def _einsum_value(subscripts: str, *operands: Any) -> Any:
-    return np.einsum(subscripts, *operands, optimize=len(operands) > 2)
-
-
-def make_einsum(count: int) -> Wrapping:
-    """Return the row of einsum with `count` operands."""
-    if count not in _EINSUMS:
-        _EINSUMS[count] = row(
+def make_einsum(count: int, optimize: bool = False) -> Wrapping:
+    """Return the row of einsum with `count` operands; three and more are always optimized."""
+    optimize = optimize or count > 2
+    if (count, optimize) not in _EINSUMS:
+        _EINSUMS[count, optimize] = row(
             "einsum",
             ZERO,
-            *[_einsum_rule(k) for k in range(count)],
-            value=_einsum_value,
+            *[_einsum_rule(k, optimize) for k in range(count)],
+            value=partial(np.einsum, optimize=optimize),
             numpy=(),
             text="einsum({0}, {1}, ...)",
             latex=r"\operatorname{{einsum}}({0})",
@@ -128,18 +126,21 @@ def make_einsum(count: int) -> Wrapping:
             reason="it is linear in each factor, with the others held constant",
             settings=(0,),
             listed=False,
-            batch=_einsum_batch,
+            batch=partial(_einsum_batch, optimize),
             restate=_restate_einsum,
         )
-    return _EINSUMS[count]
+    return _EINSUMS[count, optimize]
 
 
-def _einsum_batch(size: int, which: tuple[bool, ...], subscripts: str, *operands: Any) -> Any:
+def _einsum_batch(
+    optimize: bool, size: int, which: tuple[bool, ...], subscripts: str, *operands: Any
+) -> Any:
     """Give the axis of the batch an unused letter."""
     inputs, output = subscripts.split("->")
     letter = next(c for c in _LETTERS if c not in subscripts)
     terms = [letter * b + term for b, term in zip(which[1:], inputs.split(","), strict=True)]
-    return make_einsum(len(operands))(",".join(terms) + "->" + letter + output, *operands)
+    batched = ",".join(terms) + "->" + letter + output
+    return make_einsum(len(operands), optimize)(batched, *operands)
 
 
 def _restate_einsum(subscripts: str, *operands: Any) -> Any:
@@ -151,36 +152,39 @@ def _restate_einsum(subscripts: str, *operands: Any) -> Any:
     return _restate_sum(f"{first}->{output}", make_einsum(2), subscripts, *operands)
 
 
-_EINSUMS: dict[int, Wrapping] = {}
+_EINSUMS: dict[tuple[int, bool], Wrapping] = {}
 
 
-def _einsum_rule(k: int) -> Any:
+def _einsum_rule(k: int, optimize: bool) -> Any:
     def rule(v: Any, subscripts: str, *operands: Any) -> Linear:
         inputs, output = subscripts.split("->")
         terms = inputs.split(",")
-        wrapping = make_einsum(len(operands))
+        wrapping = make_einsum(len(operands), optimize)
 
         def push(dot: Any) -> Any:
             return wrapping(subscripts, *operands[:k], dot, *operands[k + 1 :])
 
         def pull(bar: Any) -> Any:
-            return _einsum_pull(bar, terms, output, k, operands)
+            return _einsum_pull(bar, terms, output, k, operands, optimize)
 
         return Linear(push, pull, moves=len(operands) == 1)
 
     return rule
 
 
-def _einsum_pull(bar: Any, terms: list[str], output: str, k: int, operands: tuple[Any, ...]) -> Any:
+def _einsum_pull(
+    bar: Any, terms: list[str], output: str, k: int, operands: tuple[Any, ...], optimize: bool
+) -> Any:
     """Contract the adjoint with the other factors, and broadcast it over this factor's own axes."""
     own = terms[k]
     if len(set(own)) != len(own):
-        return _einsum_pull_diagonal(bar, terms, output, k, operands)
+        return _einsum_pull_diagonal(bar, terms, output, k, operands, optimize)
     others = [t for i, t in enumerate(terms) if i != k]
     known = set(output).union(*others) if others else set(output)
     result = "".join(letter for letter in own if letter in known)
     rest = [x for i, x in enumerate(operands) if i != k]
-    pulled = make_einsum(len(rest) + 1)(",".join([output, *others]) + "->" + result, bar, *rest)
+    subscripts = ",".join([output, *others]) + "->" + result
+    pulled = make_einsum(len(rest) + 1, optimize)(subscripts, bar, *rest)
     sizes = dict(zip(own, shape_of(operands[k]), strict=True))
     spread = reshape(pulled, tuple(sizes[c] if c in known else 1 for c in own))
     dtype = getattr(to_plain(operands[k]), "dtype", float)
@@ -188,7 +192,7 @@ def _einsum_pull(bar: Any, terms: list[str], output: str, k: int, operands: tupl
 
 
 def _einsum_pull_diagonal(
-    bar: Any, terms: list[str], output: str, k: int, operands: tuple[Any, ...]
+    bar: Any, terms: list[str], output: str, k: int, operands: tuple[Any, ...], optimize: bool
 ) -> Any:
     """Handle a repeated letter, as in the trace ``ii``: the derivative is 0 off the diagonal."""
     own = terms[k]
@@ -205,7 +209,7 @@ def _einsum_pull_diagonal(
             deltas.append(letter + new)
             eyes.append(np.eye(size, dtype=to_plain(operands[k]).dtype))
     new_terms = [*terms[:k], renamed, *terms[k + 1 :], *deltas]
-    return _einsum_pull(bar, new_terms, output, k, (*operands, *eyes))
+    return _einsum_pull(bar, new_terms, output, k, (*operands, *eyes), optimize)
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -99,7 +99,8 @@ pos = row(
 )
 
 
-def _power(x: Any, y: Any) -> Any:
+def raise_to(x: Any, y: Any) -> Any:
+    """Return x^y; Python's complex power of a negative number is refused."""
     result = x**y
     if type(result) is complex and not is_complex(x) and not is_complex(y):
         raise ValueError("a negative number to a fractional power")  # NumPy gives nan, so do we
@@ -121,16 +122,16 @@ def _differentiate_in_base(_v: Any, x: Any, y: Any) -> Any:
     Where y has derivatives of its own, the slope depends on it there, too, if x has a logarithm.
     """
     if type(y) is int or type(y) is float:
-        return 2 * x if y == 2 else y * _power(x, y - 1) if y else ZERO
+        return 2 * x if y == 2 else y * raise_to(x, y - 1) if y else ZERO
     constant = y == 0 if to_plain(y) is y else (y == 0) & ((x == 0) | (x != x))
-    return choose(constant, ZERO, lambda: y * _power(x, y - 1))
+    return choose(constant, ZERO, lambda: y * raise_to(x, y - 1))
 
 
 power = row(
     "power",
     _differentiate_in_base,
     lambda v, x, y: _differentiate_in_exponent(v, x, y),
-    value=_power,
+    value=raise_to,
     numpy=["power", "float_power"],
     text="{0}^{1}",
     latex="{0}^{{{1}}}",

@@ -12,6 +12,7 @@ from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.rules.branches import choose
 from simpleautodiff.rules.row import Wrapping
+from simpleautodiff.rules.scalar.arithmetic import raise_to
 from simpleautodiff.rules.scalar.endless_series import (
     expn_value,
     hyp0f1_value,
@@ -20,7 +21,7 @@ from simpleautodiff.rules.scalar.endless_series import (
     yv_value,
     zeta_value,
 )
-from simpleautodiff.rules.scalar.exponential import exp
+from simpleautodiff.rules.scalar.exponential import exp, log1p
 from simpleautodiff.rules.scalar.parameter_values import (
     hyp1f1_derivative_value,
     hyp2f1_derivative_value,
@@ -28,6 +29,7 @@ from simpleautodiff.rules.scalar.parameter_values import (
     zeta_derivative_value,
 )
 from simpleautodiff.rules.scalar.piecewise import sign
+from simpleautodiff.rules.scalar.probability import rgamma
 from simpleautodiff.rules.scalar.special import sinc
 from simpleautodiff.rules.scalar.trigonometric import cos, cosh, sin
 from simpleautodiff.rules.scipy_values import (
@@ -84,18 +86,12 @@ def _is_far(n: Any, x: Any) -> Any:
     return (np.abs(to_plain(x)) > 50) & (to_plain(n) >= 0) & (to_plain(n) <= 8)
 
 
-def _reciprocal_factorial(n: Any) -> Any:
-    """Return 1/n!, which is 0 for n = -1, -2, ..."""
-    factor = scipy_special("rgamma")(to_plain(n) + 1.0)
-    return factor if np.ndim(factor) else float(factor)
-
-
 def _ive_slope(v: Any, n: Any, x: Any) -> Any:
     """Differentiate exp(-|x|) Iₙ(x) = (x/2)ⁿ/n! ₁F₁(n + 1/2; 2n + 1; -2|x|)."""
 
     def far() -> Any:
         kummer = hyp1f1(n + 1.5, 2 * n + 2, -2 * abs(x))
-        return n / x * v - sign(x) * (x / 2) ** n * _reciprocal_factorial(n) * kummer
+        return n / x * v - sign(x) * raise_to(x / 2, n) * rgamma(n + 1) * kummer
 
     def near() -> Any:
         return (ive(n - 1, x) + ive(n + 1, x)) / 2 - sign(x) * v
@@ -109,7 +105,7 @@ def _kve_slope(v: Any, n: Any, x: Any) -> Any:
 
     def far() -> Any:
         tricomi = hyperu(n + 1.5, 2 * n + 2, 2 * x)
-        return n / x * v - math.sqrt(math.pi) * (2 * n + 1) * (2 * x) ** n * tricomi
+        return n / x * v - math.sqrt(math.pi) * (2 * n + 1) * raise_to(2 * x, n) * tricomi
 
     return choose(_is_far(n, x), far, lambda: v - (kve(n - 1, x) + kve(n + 1, x)) / 2)
 
@@ -208,9 +204,19 @@ hyperu: Wrapping = scipy_row(
 
 # Functions with a hypergeometric derivative; simpler formulas would cancel near 0 or for large x. -
 
+
+def _ellipk_slope(v: Any, m: Any) -> Any:
+    """Return π/8 ₂F₁(3/2, 3/2; 2; m), far out by K and E themselves, which do not cancel there."""
+    return choose(
+        m < -1,
+        lambda: (ellipe(m) / (1 - m) - v) / (2 * m),
+        lambda: math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, m),
+    )
+
+
 ellipk = scipy_row(
     "ellipk",
-    lambda _v, m: math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, m),
+    _ellipk_slope,
     reason="K(m) = π/2 ₂F₁(1/2, 1/2; 1; m) has the derivative π/8 ₂F₁(3/2, 3/2; 2; m)",
     domain=BELOW_ONE,
 )
@@ -229,8 +235,12 @@ def exprel_slope(x: Any) -> Any:
 
 
 def log1prel_slope(x: Any) -> Any:
-    """Return the derivative of log(1 + x)/x."""
-    return -hyp2f1(2.0, 2.0, 3.0, -x) / 2
+    """Return the derivative of log(1 + x)/x, where that does not cancel by the product rule."""
+    return choose(
+        x > 1,
+        lambda: (1 / (1 + x) - log1p(x) / x) / x,
+        lambda: -hyp2f1(2.0, 2.0, 3.0, -x) / 2,
+    )
 
 
 exprel = scipy_row(
@@ -254,8 +264,8 @@ spence = scipy_row(
 )
 dawsn = scipy_row(
     "dawsn",
-    lambda _v, x: hyp1f1(1.0, 1.5, -x * x) - 4 * x * x / 3 * hyp1f1(2.0, 2.5, -x * x),
-    reason="Dawson's integral is x ₁F₁(1; 3/2; -x²), differentiated by the product rule",
+    lambda _v, x: hyp1f1(1.0, 0.5, -x * x),
+    reason="Dawson's integral x ₁F₁(1; 3/2; -x²) has the derivative ₁F₁(1; 1/2; -x²)",
 )
 expi = scipy_row(
     "expi",

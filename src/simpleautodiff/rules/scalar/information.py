@@ -12,6 +12,7 @@ from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.rules.branches import choose
 from simpleautodiff.rules.row import Wrapping
+from simpleautodiff.rules.scalar.arithmetic import raise_to
 from simpleautodiff.rules.scalar.bessel import exprel_slope, log1prel_slope
 from simpleautodiff.rules.scalar.exponential import exp, log, log1p
 from simpleautodiff.rules.scalar.trigonometric import sin
@@ -101,7 +102,7 @@ def _slope_in_exponent(logarithm: Any, exponent: Any) -> Any:
 
 boxcox = scipy_row(
     "boxcox",
-    lambda _v, x, y: x ** (y - 1),
+    lambda _v, x, y: raise_to(x, y - 1),
     lambda _v, x, y: choose(  # x is added, where it is 0, as an array divides by 0 without an error
         x == 0, lambda: 1 / (y * y + x), lambda: _slope_in_exponent(log(x), y)
     ),

@@ -17,6 +17,7 @@ from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain
 from simpleautodiff.rules.branches import choose
 from simpleautodiff.rules.row import Wrapping
+from simpleautodiff.rules.scalar.arithmetic import raise_to
 from simpleautodiff.rules.scalar.information import boxcox, boxcox1p
 from simpleautodiff.rules.scalar.parameter_values import differentiate_exp, read_orders, require
 from simpleautodiff.rules.scalar.poisson_mixtures import (
@@ -119,8 +120,8 @@ SHIFTED = Domain("df > 0", lambda df, nc, t: df > 0)
 def _moment(k: int, df: Any, nc: Any, t: Any) -> Any:
     """Return the mean of s^k φ(t s - nc): the density with k - 1 degrees of freedom more."""
     more = df + (k - 1)
-    factor = poch(df / 2, (k - 1) / 2) * (more / 2) ** 0.5 * (df / 2) ** (-k / 2)
-    return factor * nct_density(more, nc, (more / df) ** 0.5 * t)
+    factor = poch(df / 2, (k - 1) / 2) * raise_to(more / 2, 0.5) * raise_to(df / 2, -k / 2)
+    return factor * nct_density(more, nc, raise_to(more / df, 0.5) * t)
 
 
 def _nctdtr_slope(df: Any, nc: Any, t: Any) -> Any:
@@ -172,7 +173,7 @@ nctdtr = scipy_row(
 
 
 def _quantile_slope(p: Any, lam: Any) -> Any:
-    return p ** (lam - 1) + (1 - p) ** (lam - 1)
+    return raise_to(p, lam - 1) + raise_to(1 - p, lam - 1)
 
 
 def _quantile_slope_in_shape(p: Any, lam: Any) -> Any:

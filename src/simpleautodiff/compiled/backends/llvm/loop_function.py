@@ -12,6 +12,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+from simpleautodiff.compiled.array.join_neighbours import AFTER, BEFORE
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop, copy_elements, fill_loop
 from simpleautodiff.compiled.array.vector_axis import MATHEMATICS, arrange_axes, pack
 from simpleautodiff.compiled.backends.llvm.instructions import (
@@ -23,8 +24,9 @@ from simpleautodiff.compiled.backends.llvm.instructions import (
     vector,
 )
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
+from simpleautodiff.compiled.backends.llvm.neighbour_steps import NeighbourSteps
 from simpleautodiff.compiled.backends.llvm.scalar_function import StepNames, steps
-from simpleautodiff.compiled.backends.llvm.vector_access import VectorAccess, numbers_of_lanes
+from simpleautodiff.compiled.backends.llvm.vector_access import numbers_of_lanes
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 SUM_BLOCK = 4096  # elements that are added up before the sum is added to the total
@@ -82,11 +84,11 @@ def _branches_first(flat: ScalarProgram, live: list[int]) -> list[int]:
     return [p for p in live if p in early] + [p for p in live if p not in early]
 
 
-class _LoopBuilder(VectorAccess):
+class _LoopBuilder(NeighbourSteps):
     """Writes the function of one loop."""
 
     def __init__(self, module: Module, loop: Loop, lanes: int) -> None:
-        self.loop, self.flat = loop, loop.body
+        self.loop, self.flat, self.way = loop, loop.body, loop.neighbours
         self.axes = loop.shape or (1,)
         kinds = [access.dtype for access in loop.accesses()] + list(self.flat.dtypes)
         twice = lanes > 1 and all(BYTES[kind] < 8 for kind in kinds)  # one lane is scalar code
@@ -127,6 +129,8 @@ class _LoopBuilder(VectorAccess):
     def _weight(self, place: int) -> int:
         """Return roughly how many instructions a step takes."""
         operation, *args = self.flat.steps[place]
+        if operation in (BEFORE, AFTER):
+            return 2
         kind = self.flat.dtypes[args[-1]]
         return 1 if instruction(operation, kind, self.width) else MATHEMATICS
 
@@ -190,6 +194,7 @@ class _LoopBuilder(VectorAccess):
             if access.is_same
         }
         self._reset()
+        self.begin_neighbours()
         spans = self._spans()
         if self.weight * len(spans) > SPLIT:
             self._span(0, self.size)
@@ -216,7 +221,7 @@ class _LoopBuilder(VectorAccess):
         return spans
 
     def _each_span(self, spans: list[tuple[int, int, bool]]) -> None:
-        for start, stop, is_pure in spans:
+        for start, stop, is_pure in reversed(spans) if self.way == AFTER else spans:
             self.span = (start, stop) if is_pure else None
             self._span(start, stop)
         self.span = None
@@ -253,17 +258,23 @@ class _LoopBuilder(VectorAccess):
         width, left = self.width, (stop - start) % self.width
         if left and stop - start > width and self.weight > HEAVY:
             with self.counted(stop, start, width) as j:
+                j = self.turn(j, start, stop - left + width, width)
                 self._block(j, self._mask(j, stop))
-        else:
-            stride = width * self.copies
-            many = stop - (stop - start) % stride
-            self._vectors(start, many, stride)
+            return
+        stride = width * self.copies
+        many = stop - (stop - start) % stride
+
+        def write_rest() -> None:
             if stop - left > many:
                 with self.counted(stop - left, many, width) as k:
                     self._block(k, "")
             if left:
                 lanes = ", ".join([f"i1 {int(lane < left)}" for lane in range(width)])
                 self._block(str(stop - left), f"<{lanes}>")
+
+        parts = [lambda: self._vectors(start, many, stride), write_rest]
+        for write in parts if self.way != AFTER else parts[::-1]:
+            write()
 
     def _look_into_boxes(self) -> None:
         """Find out in which boxes this row is."""
@@ -293,6 +304,7 @@ class _LoopBuilder(VectorAccess):
 
     def _inner(self, start: int | str, stop: int | str, stride: int) -> None:
         with self.counted(stop, start, stride) as j:
+            j = self.turn(j, start, stop, stride)
             for copy in range(self.copies):
                 at = self.new(f"add nuw nsw i64 {j}, {copy * self.width}") if copy else j
                 self._block(at, "", copy)
@@ -311,7 +323,10 @@ class _LoopBuilder(VectorAccess):
         names = StepNames(lambda place: self._fetch(place, j, mask))
         self.blocks += 1
         prefix = f"%b{self.blocks}."
-        steps(self.module, self.flat, self.live, names, self.lines, self.width, prefix=prefix)
+        for places, beside in self.parts():
+            steps(self.module, self.flat, places, names, self.lines, self.width, prefix=prefix)
+            if beside is not None:
+                names[beside] = self.take_neighbour(beside, names, mask)
         for place, access in self.loop.stores:
             self.store_elements(names[place], access, j, mask)
         for number, fold in enumerate(self.loop.folds):

@@ -1,4 +1,4 @@
-"""np.r_, np.c_ and np.vectorize on nodes: NumPy implements them without its protocols."""
+"""np.r_ and np.c_ on nodes: NumPy implements them without its protocols."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.elements import gather
 from simpleautodiff.arrays.registry import as_array
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -40,23 +39,3 @@ def join_columns(_joiner: Any, key: Any) -> Any:
     """Join vectors as columns, and matrices, along the last axis: np.c_."""
     wide = [reshape(x, (-1, 1)) if len(shape_of(x)) == 1 else x for x in _read_parts(key)]
     return np.concatenate(wide, axis=-1)
-
-
-def call_vectorized(vectorized: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a function for every element: np.vectorize."""
-    if vectorized.signature is not None or kwargs or vectorized.excluded:
-        raise RuleError(
-            "np.vectorize of nodes takes no signature, excluded or named arguments; "
-            f"simpleautodiff.vmap(f)(x) calls f for all rows at once{cite_line()}"
-        )
-    arrays = np.broadcast_arrays(*args)
-    shape = shape_of(arrays[0])
-    flat = [reshape(array, (-1,)) for array in arrays]
-    results = [vectorized.pyfunc(*one) for one in zip(*flat, strict=True)]
-    if not results and vectorized.otypes is not None and len(vectorized.otypes) == 1:
-        return np.zeros(shape, vectorized.otypes)
-    if not results:
-        raise RuleError(f"np.vectorize of an empty array has no element to go by{cite_line()}")
-    if isinstance(results[0], tuple):
-        return tuple(gather(column, shape) for column in zip(*results, strict=True))
-    return gather(results, shape)
