@@ -181,8 +181,16 @@ def _is_transformation(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).startswith("simpleautodiff.transforms.")
 
 
-def find_scipy_frames() -> list[FrameType]:
-    """Return the running frames of SciPy up to the user's code, the innermost first."""
+def _computes_value(frame: FrameType) -> bool:
+    name = str(frame.f_globals.get("__name__"))
+    return name.startswith(("simpleautodiff.core.", "simpleautodiff.fast."))
+
+
+def find_scipy_frames(of_a_value: bool = False) -> list[FrameType]:
+    """Return the running frames of SciPy up to the user's code, the innermost first.
+
+    With `of_a_value`, only those that compute the value of a primitive, if one is being computed.
+    """
     frames = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -190,6 +198,8 @@ def find_scipy_frames() -> list[FrameType]:
             frames.append(frame)
         elif is_user_frame(frame) or _is_transformation(frame):
             break  # frames further out called the user's code
+        elif of_a_value and _computes_value(frame):
+            break
         frame = frame.f_back
     return frames
 

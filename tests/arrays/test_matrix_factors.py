@@ -234,3 +234,47 @@ def test_a_vector_that_is_one_of_many_has_the_derivative_nan():
     with pytest.warns(ad.DomainWarning, match="which of their vectors"):
         slope = ad.grad(f)(np.array([1.0, 2.0, 1.0, 1.0, 3.0]))
     assert np.all(np.isnan(slope))
+
+
+FORMS = {  # what a linear system reads of its matrix
+    "symmetric": lambda a, half: half + np.triu(half, 1).T + np.tril(half, -1).T,
+    "hermitian": lambda a, half: half + np.triu(half, 1).T + np.tril(half, -1).T,
+    "pos": lambda a, half: half + np.triu(half, 1).T + np.tril(half, -1).T,
+    "upper triangular": lambda a, half: np.triu(a),
+    "lower triangular": lambda a, half: np.tril(a),
+    "diagonal": lambda a, half: np.diag(np.diag(a)),
+    "tridiagonal": lambda a, half: np.triu(np.tril(a, 1), -1),
+    "general": lambda a, half: a,
+}
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_linear_system_reads_what_its_form_needs(form, lower):
+    a = np.arange(16.0).reshape(4, 4) % 5 + 9 * np.eye(4)
+    read = lambda a: FORMS[form](a, np.tril(a) if lower else np.triu(a))
+    for turned in (False, True):
+        f = lambda a, t=turned: sl.solve(a, a[0], assume_a=form, lower=lower, transposed=t)
+        plain = lambda a, t=turned: np.linalg.solve(read(a).T if t else read(a), a[0])
+        np.testing.assert_allclose(ad.jvp(f, (a,), (a,))[0], plain(a), rtol=1e-13)
+        np.testing.assert_allclose(ad.jacobian(f)(a), ad.jacobian(plain)(a), atol=1e-14)
+
+
+def test_of_two_symmetric_matrices_one_triangle_is_read():
+    a, b = np.diag([1.0, 2.0, 4.0]) + 0.3, np.eye(3) * 2 + 0.5
+    f = lambda half: sl.eigh(a, half, lower=True, eigvals_only=True)
+    full = lambda half: sl.eigh(a, half + np.tril(half, -1).T, eigvals_only=True)
+    np.testing.assert_allclose(
+        ad.jacobian(f)(np.tril(b)), ad.jacobian(full)(np.tril(b)), atol=1e-14
+    )
+    step = 1e-6 * np.tril(np.cos(b + np.arange(3)))
+    slope = (f(np.tril(b) + step) - f(np.tril(b) - step)) / 2e-6
+    np.testing.assert_allclose(ad.jvp(f, (np.tril(b),), (step * 1e6,))[1], slope, atol=1e-8)
+
+
+def test_of_a_hermitian_pseudoinverse_one_triangle_is_read():
+    a = np.tril(np.diag([1.0, 2.0, 4.0]) + 0.3)
+    f = lambda half: np.linalg.pinv(half, hermitian=True)
+    full = lambda half: np.linalg.inv(np.tril(half) + np.tril(half, -1).T)
+    np.testing.assert_allclose(ad.jvp(f, (a,), (a,))[0], full(a), rtol=1e-13)
+    np.testing.assert_allclose(ad.jacobian(f)(a), ad.jacobian(full)(a), atol=1e-13)

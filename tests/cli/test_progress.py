@@ -118,6 +118,9 @@ def test_operations_are_counted_also_after_the_function_has_run():
 
     ad.trace(progress.watch(f), 2.0)
     assert progress.line(3.0) == "recording  10 operations  3 s"
+    progress = Progress("explaining", 6)
+    ad.trace(progress.watch(f, "recording"), 2.0)
+    assert progress.line(3.0) == "explaining 1/6: 10 operations recorded  3 s"
 
 
 def test_a_recording_is_one_part_of_so_many_and_the_parts_after_it_have_shares():
@@ -132,7 +135,7 @@ def test_a_recording_is_one_part_of_so_many_and_the_parts_after_it_have_shares()
         program = ad.trace(progress.watch(f, "recording"), 2.0)
         progress.step()
         lines += [progress.line(2.0) for _ in go_through(program.nodes, "values")]
-    assert lines[0] == "table 1/2: recording  2 operations  1 s"
+    assert lines[0] == "table 1/2: recording  2 operations so far  1 s"
     assert [line.split()[-3] for line in lines[1:]] == ["0%", "33%", "66%"]
     assert all(line.startswith("table 2/2: values") for line in lines[1:])
 
@@ -181,7 +184,7 @@ def test_a_recording_has_the_share_of_its_loop_if_the_length_can_be_read(tmp_pat
     loop = "recording, passes of line 8"
     expected = [(f"{loop}", f"{i}/8  {100 * i // 8}%") for i in range(8)]
     if not known:
-        expected = [("recording  ", f"  {i + 1} operations") for i in range(8)]
+        expected = [("recording  ", f"  {i + 1} operations so far") for i in range(8)]
     for line, (start, share) in zip(lines, expected, strict=True):
         assert line.startswith(f"explaining 1/6: {start}")
         assert line.endswith(f"{share}  1 s")
@@ -247,6 +250,8 @@ def test_a_renamed_program_is_folded_anew():
 
 def test_recording_tells_how_many_steps_are_numbered():
     seen = watch(lambda: ad.trace(loop, 0.5))
+    assert seen == [("source lines", 201), ("numbering", 201)]
+    seen = watch(lambda: ad.trace(loop, 0.5, numbering="paper"))
     assert seen == [("source lines", 201), ("order", 201), ("numbering", 201)]
 
 

@@ -193,3 +193,16 @@ def test_an_odd_function_of_a_root_whose_square_is_infinite():
 
     for kind in ("twice", "hvp"):
         check(f, [-0.5, 0.25], [1e155, 1e300], kind=kind, ways=("fast", "vmap", *TIERS, *PRECISE))
+
+
+def test_a_number_subtracted_after_a_power_with_structural_zeros():
+    """Where 0 is raised to a positive power, the exponent has a structural zero."""
+
+    def f(np, ad, x, y):
+        s = np.sin(x)
+        difference = 1 - s  # recorded first, so that its adjoint comes last
+        power = s**y
+        return [difference, power, np.sin(power)], [0.3]
+
+    x, y = np.float64(-4.943204613773227), np.float64(7.587003940432404)
+    check(f, [x, y], [-x, y], ways=("fast", "vmap"))

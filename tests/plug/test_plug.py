@@ -414,3 +414,16 @@ def test_solvers_in_vmap_solve_one_problem_after_the_other(solve, of):
     np.testing.assert_allclose(ad.vmap(of(solve))(numbers), alone, rtol=2e-6)
     through = ad.grad(lambda numbers: np.sum(ad.vmap(solve)(numbers)))(numbers)
     np.testing.assert_allclose(through, [ad.grad(solve)(a) for a in numbers], rtol=2e-6)
+
+
+def test_a_function_with_a_solver_runs_as_it_is_under_jit():
+    def root(p):
+        return plug.solve_root(lambda x: x**3 - p * x - 1, 1.0)
+
+    slope = ad.jit(ad.grad(root))
+    with pytest.warns(ad.NotCompiledWarning, match="as it is"):
+        found = {p: slope(p) for p in (1.0, 1.5, 2.0)}
+    for p, derivative in found.items():
+        x = root(p)
+        assert derivative == pytest.approx(x / (3 * x**2 - p), rel=1e-12)
+    assert "run as it is" in str(slope.explain())

@@ -211,3 +211,53 @@ def test_each_example_of_a_batch_has_an_order_of_its_own():
         wanted = [mpmath.diff(lambda t, n=n: mpmath.exp(-t) * mpmath.besseli(n, t), mpmath.mpf(y))
                   for n, y in zip(orders, x, strict=True)]  # fmt: skip
     np.testing.assert_allclose(slope, np.array(wanted, float), rtol=1e-11)
+
+
+@pytest.mark.parametrize("at", [-1e-20, -0.1, -10.0, -1e6, -1e12, -1e16, -1e100, -1e300])
+def test_the_normal_quantile_of_an_exponential_has_its_slope_far_out(at):
+    """log Φ(v) = x has the slope φ/Φ in v, Mills' ratio, which falls as 1/√(-2 x)."""
+    with mpmath.workdps(60):
+        if at > -1e9:
+            start = mpmath.mpf(float(sps.ndtri_exp(at)))
+            v = mpmath.findroot(lambda v: mpmath.log(mpmath.ncdf(v)) - mpmath.mpf(at), start)
+            slope = mpmath.ncdf(v) / mpmath.npdf(v)
+            second = slope * (1 + v * slope)
+        else:
+            root = mpmath.sqrt(-2 * mpmath.mpf(at))
+            slope, second = 1 / root, root**-3
+    assert ad.grad(sps.ndtri_exp)(at) == pytest.approx(float(slope), rel=1e-11)
+    assert ad.derivative(sps.ndtri_exp, 2)(at) == pytest.approx(float(second), rel=1e-7, abs=0)
+
+
+FAR = [-1e300, -1e100, -1e17, -1e8, -60.0, -1.5, -0.5, 0.3, 1.5, 60.0, 1e3, 1e12, 1e17, 1e80, 1e150]
+
+
+@pytest.mark.filterwarnings("ignore::simpleautodiff.errors.DomainWarning")
+@pytest.mark.parametrize("at", FAR)
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [
+        (sps.dawsn, lambda x: mpmath.hyp1f1(1, 0.5, -x * x) if abs(x) < 100 else far_dawsn(x)),
+        (sps.ellipk, lambda m: (mpmath.ellipe(m) / (1 - m) - mpmath.ellipk(m)) / (2 * m)),
+        (sps.ellipe, lambda m: (mpmath.ellipe(m) - mpmath.ellipk(m)) / (2 * m)),
+        (
+            lambda y: sps.inv_boxcox(0.7, y),
+            lambda y: inv_boxcox(0.7, y) * (0.7 / (y + 0.7 * y**2) - mpmath.log1p(0.7 * y) / y**2),
+        ),
+    ],
+    ids=["dawsn", "ellipk", "ellipe", "inv_boxcox"],
+)
+def test_slopes_far_out_keep_their_digits(f, slope, at):
+    """Where formulas would cancel, or functions of SciPy fail."""
+    if not np.isfinite(f(at)):
+        assert np.isnan(f(at)), "outside of its domain"
+        return
+    with mpmath.workdps(400 if abs(at) > 1e30 else 60):
+        wanted = float(slope(mpmath.mpf(at)))
+    assert ad.grad(f)(at) == pytest.approx(wanted, rel=2e-12, abs=0)
+
+
+def far_dawsn(x):
+    """D' = 1 - 2 x D, by the asymptotic series of D."""
+    terms = [mpmath.fac2(2 * k - 1) / (2 * x * x) ** k for k in range(1, 12)]
+    return -mpmath.fsum(terms)

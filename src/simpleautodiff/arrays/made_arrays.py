@@ -121,7 +121,7 @@ def _takes_plain_arrays(module: Any) -> bool:
     """Tell whether the caller is a library that needs plain arrays, such as a solver of SciPy."""
     if not _is_of_scipy(module):
         return _is_library(module)
-    if not any(map(_holds_node, find_scipy_frames())):
+    if not any(map(_holds_node, find_scipy_frames(of_a_value=True))):
         return True
     asked = scipy_caller()
     return asked in INSTEAD and not asked.startswith(_MADE_OF_NUMPY)
@@ -181,11 +181,15 @@ def _replace(namespace: Namespace) -> None:
     compatible = str(namespace.get("__name__")).endswith(_COMPATIBLE)
     for name, value in list(namespace.items()):
         new = replacements.get(id(value)) or PATCHED.get(id(value)) or stand_in_for(value)
-        if new is None and compatible and callable(own := getattr(np, name, None)):
+        if new is None and compatible and _is_function(own := getattr(np, name, None)):
             new = Replacement(own)
         if new is not None:
             _replaced.append((namespace, name, value))
             namespace[name] = new
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and not isinstance(value, type)
 
 
 def _put_back() -> None:

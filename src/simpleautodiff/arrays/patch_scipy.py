@@ -25,12 +25,13 @@ from simpleautodiff.arrays.numpy.polynomials import make_poly1d
 from simpleautodiff.arrays.numpy.vectorize import call_vectorized
 from simpleautodiff.arrays.registry import Function
 from simpleautodiff.arrays.scipy.patch_rotation import patch_rotation
+from simpleautodiff.arrays.scipy.scipy_kernel_density import patch_kernel_density
 from simpleautodiff.arrays.scipy.scipy_quantiles import PLAIN_LAWS
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.scipy.sparse_constructors import patch_constructors
 from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, has_node
 from simpleautodiff.arrays.writes.versions import MAKING
-from simpleautodiff.core.level import take_current, to_plain
+from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_complex, optional
@@ -149,10 +150,20 @@ def _patch_series(polynomial: Any) -> None:
     _patch_method(base, "__call__", "np.polynomial", series.evaluate_series, True)
 
 
+def _patch_writes(module: Any) -> None:
+    """Tell what SciPy writes arrays with that a node that is a single number is not written to."""
+    original = module.is_writeable_array
+    module.is_writeable_array = lambda x: bool(
+        shape_of(x) if isinstance(x, Traced) else original(x)
+    )
+
+
 PENDING: dict[str, Function] = {  # by the name of a module not patched yet: what patches it
     "numpy": _patch_numpy,
     "numpy.polynomial": _patch_series,
     **{f"scipy.{name}": functools.partial(_patch, name) for name in (*MODULES, "optimize")},
+    "scipy._lib.array_api_extra._lib._at": _patch_writes,
+    "scipy.stats._kde": lambda module: patch_kernel_density(module, has_node),
     "scipy.spatial.transform._rotation": lambda module: patch_rotation(module, has_node),
 }
 _PENDING_NAMES, _MODULE_NAMES = PENDING.keys(), sys.modules.keys()  # they show what changes

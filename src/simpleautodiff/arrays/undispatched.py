@@ -12,8 +12,11 @@ from simpleautodiff.arrays.elements import iterate_elements
 from simpleautodiff.arrays.registry import FUNCTIONS, decide
 from simpleautodiff.arrays.scipy.sparse_nodes import has_node
 from simpleautodiff.arrays.shaping import add_axes, lay_out
+from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, Written, take_current
 from simpleautodiff.errors import InputError, cite_line
+from simpleautodiff.rules.array.dtypes import dtype_of
+from simpleautodiff.rules.array.shapes import shape_of
 
 
 def convert(a: Any, dtype: Any = None, order: Any = None, ndmin: int = 0) -> Any:
@@ -110,9 +113,20 @@ def _make_array(function: Any, *args: Any, **kwargs: Any) -> Any:
     given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
     if function in _IN_ORDER:
         given |= {"order": _IN_ORDER[function], "ndmin": 1}
-    if function in _LIKE and kwargs.get("copy", True):
-        return FUNCTIONS[function](*args, **given)
-    return convert(*args, **given)
+    copied = kwargs.get("copy", function in _LIKE)
+    if function in _LIKE and copied:
+        return _as_writable(FUNCTIONS[function](*args, **given))
+    made = convert(*args, **given)
+    return _as_writable(made) if copied else made
+
+
+def _as_writable(made: Any) -> Any:
+    """Return a single number as an array without axes that can be written to, as NumPy's is."""
+    if not isinstance(made, Traced) or shape_of(made) or dtype_of(made).kind not in "fc":
+        return made
+    array: Any = Writable(np.zeros((), dtype_of(made)))
+    array[()] = made
+    return array
 
 
 def _join_numbers(numbers: Any, dtype: Any, count: int = -1, **_: Any) -> Any:

@@ -85,10 +85,13 @@ class Progress:
     def _write(self, seconds: float, width: int) -> str:
         whole, part = self.whole, self._find_loop() or self.part
         operations = self._recorded or max(len(self._tape) - self._inputs, 0)
-        count = f"  {operations:,} operations" if operations else ""
-        if part is None:
+        so_far = " so far" * (self._watched is not None)
+        count = f"  {operations:,} operations{so_far}" if operations else ""
+        if part is None and (whole.total < 2 or not self._recorded):
             return f"{whole.draw(width)}{count}  {seconds:.0f} s"
         place = f" {whole.done + 1}/{whole.total}" if whole.total > 1 else ""
+        if part is None:
+            return f"{whole.what}{place}: {operations:,} operations recorded  {seconds:.0f} s"
         share = part.draw(width) if part.total else f"{part.what}{count}"
         return f"{whole.what}{place}: {share}  {seconds:.0f} s"
 
@@ -147,10 +150,10 @@ class Progress:
         ...     print(progress.line(1.0))
         ...     return y
         >>> slope = ad.grad(progress.watch(cube))(2.0)
-        recording  2 operations  1 s
+        recording  2 operations so far  1 s
         >>> progress = Progress("explaining", 6)
         >>> slope = ad.grad(progress.watch(cube, "recording"))(2.0)
-        explaining 1/6: recording  2 operations  1 s
+        explaining 1/6: recording  2 operations so far  1 s
         """
 
         @wraps(f)

@@ -163,7 +163,7 @@ def trace(
         hand, for the graph that it was computed by.
     numbering
         `"paper"` numbers the steps by their distance from the inputs, as the paper's tables do;
-        `"execution"` numbers them as they happened. By default the paper's for at most 32 nodes; in
+        `"execution"` numbers them as they happened. By default the paper's for at most 16 nodes; in
         a longer program, execution keeps the steps of a line, a call or a loop together.
     names
         The names of the inputs; by default the parameters of `f`.

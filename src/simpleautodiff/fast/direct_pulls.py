@@ -147,7 +147,7 @@ def pull_getitem(sweep: AdjointSums, node: Node, adjoint: Any) -> bool:
     total = sweep.own(arg, adjoint) if kind is not Constant else None
     if total is None:
         return False
-    if kind is not int and not is_basic(index):
+    if kind is not int and kind is not slice and not is_basic(index):
         np.add.at(total, index, adjoint)
         return True
     part = total[index]

@@ -22,6 +22,7 @@ from simpleautodiff.fast.thresholds import THRESHOLDS
 
 FLOATS = {float, np.float64}
 _PYTHON, _REALS = {int, float}, {int, *FLOATS}
+_WHOLE = {np.ndarray, *_REALS}  # adjoints without structural zeros
 _EXACT_UP_TO = 2**53  # integers up to here are exact as floats
 
 
@@ -43,17 +44,20 @@ def reverse_sweep(
     are written out; all others use their rules.
     """
     added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
-    divided, divisors = TABLE["div"], FLOATS
+    divided, reals, whole = TABLE["div"], _REALS, _WHOLE
     result, constant, ndarray = TapeNode, Constant, np.ndarray
     scalars, float64 = engine.scalars, np.float64  # which elements of arrays are
+    small, medium, find_pull = THRESHOLDS.small, THRESHOLDS.medium, PULLS.get
     arrays: ArraySweep | None = None  # what handles adjoints that are not single numbers
     try:
         for node in reversed(tape):
             adjoint = bar[node.index]
             if adjoint is None:
                 continue
-            primitive, kind = node.primitive, type(adjoint)
-            if kind is float or kind is float64 or kind in scalars:  # then no value has a shape
+            primitive, kind, size = node.primitive, type(adjoint), 0
+            if kind is ndarray:
+                size = adjoint.size
+            elif kind is float or kind is float64 or kind in scalars:  # then no value has a shape
                 if primitive is added or primitive is subtracted:
                     a, b = node.args
                     if type(a) is result:
@@ -94,7 +98,7 @@ def reverse_sweep(
                     a, b = node.args
                     y = b.value if type(b) is result else b
                     of = type(y)
-                    if (of in divisors or (of is int and abs(y) < _EXACT_UP_TO)) and y:
+                    if of in reals and (of is not int or abs(y) < _EXACT_UP_TO) and y:
                         slope = 1 / y
                         if type(a) is result:
                             i = a.index
@@ -108,7 +112,22 @@ def reverse_sweep(
                 if primitive is None:
                     continue
                 if is_real and not primitive.arrays:
-                    _pull_rules(node, adjoint, bar)
+                    if len(node.args) > 1:
+                        _pull_rules(node, adjoint, bar)
+                        continue
+                    (a,), rule = node.args, primitive.partials[0]
+                    try:
+                        slope = rule if type(rule) is int else rule(node.value, a.value)
+                    except REFUSED:  # which the row explains, or turns into NumPy's inf or nan
+                        slope = primitive.partial(0, node.value, (a.value,))
+                    of = type(slope)
+                    term = adjoint * slope if of in reals else pull(slope, adjoint)
+                    if term is not ZERO:
+                        i = a.index
+                        old = bar[i]
+                        if old is not None:
+                            term = old + term if of in reals else plus(old, term)
+                        bar[i] = term
                     continue
             arrays = arrays or ArraySweep(tape, bar, once, masks, partly)
             if primitive is None:
@@ -117,18 +136,17 @@ def reverse_sweep(
                 elif issubclass(kind, PartialAdjoint) and not partly:
                     bar[node.index] = adjoint.filled()
                 continue
-            size = adjoint.size if kind is ndarray else 0
-            if size > THRESHOLDS.medium:
+            if size > medium:
                 arrays.pull_large(node, adjoint, 1.0)
             elif kind is Scaled:
                 arrays.pull_large(node, adjoint.array, adjoint.factor)
-            elif kind is not ndarray and issubclass(kind, PartialAdjoint):
+            elif kind not in whole and issubclass(kind, PartialAdjoint):
                 arrays.pull_partial(node, adjoint)
             else:
-                direct = PULLS.get(primitive)
+                direct = find_pull(primitive)
                 if direct is None or not direct(arrays, node, adjoint):
                     arrays.pull_by_rules(node, adjoint)
-                if size <= THRESHOLDS.small:
+                if size <= small:
                     continue
             if once:
                 bar[node.index] = None
@@ -144,23 +162,16 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
     """Carry back the adjoint of a single number by the rules of its row."""
     args, row = node.args, node.primitive
     assert row is not None  # it has arguments
-    if len(args) == 1 or (len(args) == 2 and type(args[1]) in _PYTHON):
-        arg, rule = args[0], row.partials[0]  # one node, and perhaps a number, as an exponent
+    if len(args) == 2 and type(args[1]) in _PYTHON:  # an exponent, for example
+        arg, other = args
         try:
-            if type(rule) is int:
-                slope = rule
-            elif len(args) == 1:
-                slope = rule(node.value, arg.value)
-            else:
-                slope = rule(node.value, arg.value, args[1])
+            slope = row.partials[0](node.value, arg.value, other)
         except REFUSED:
-            slope = row.partial(0, node.value, (arg.value, *args[1:]))
+            slope = row.partial(0, node.value, (arg.value, other))
         term = adjoint * slope if type(slope) in _REALS else pull(slope, adjoint)
         if term is not ZERO:
             old = bar[arg.index]
-            if old is not None:
-                term = old + term if type(term) in _REALS else plus(old, term)
-            bar[arg.index] = term
+            bar[arg.index] = term if old is None else plus(old, term)
         return
     values = [x.value if type(x) is TapeNode or type(x) is Constant else x for x in args]
     for k, arg in enumerate(args):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from simpleautodiff.plug.inputs import (
     require_plain,
     solve_each,
 )
+from simpleautodiff.plug.jumps import find_inside, find_steep_place
 from simpleautodiff.plug.results import Returned
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import shape_of
@@ -50,21 +52,43 @@ def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: 
     (f,), held = pass_held(f)
     args, a, b = (*as_tuple(args), *held), take_current(a), take_current(b)
     solver = plain_solver("integrate", "quad")
-    compute = functools.partial(solver, full_output=full_output, **options)
-    if not has_nodes((a, b, args)):
+    if not has_nodes((a, b, args, options)):
+        compute = functools.partial(solver, full_output=full_output, **options)
         return compute(require_plain(f) if callable(f) else f, a, b, args)
     if options.get("complex_func"):
         raise ArgumentError("complex_func of quad: integrate the real and the imaginary part")
     for limit in (to_plain(a), to_plain(b)):
         check_real(limit, "quad")
+    points = options.get("points")
+    options = {name: plain_tree(option) for name, option in options.items()}
+    compute = functools.partial(solver, full_output=full_output, **options)
     inputs = PackedInputs(args, "quad")
     integrand = check_shape(f, (), "the integrand is one number")
     alone = lambda a, b, args: compute(require_plain(integrand), a, b, args)  # noqa: E731
     found = solve_each(alone, to_plain(a), to_plain(b), plain_tree(args))
     of_vector = lambda x, z: integrand(x, *inputs.split(z))  # noqa: E731
-    value = _integrate(of_vector, (), a, b, inputs.join(), options)
+    limits = [a, b] if points is None else _order_limits(a, points, b)
+    value = _integrate_between(of_vector, (), limits, inputs.join(), options)
+    value = value if points is None else found[0] + (value - to_plain(value))
     way_out = "the integral, its first part, has one"
     return Returned("the result of quad", [value], [found], way_out).complete({0: value})
+
+
+def _integrate_between(
+    f: F, shape: tuple[int, ...], limits: list[Any], z: Any, options: dict[str, Any]
+) -> Any:
+    """Return ∫ f(x, z) dx from the first limit to the last; f may jump at those between."""
+    if len(limits) > 2:
+        options = {name: option for name, option in options.items() if name != "points"}
+    return sum(_integrate(f, shape, *ends, z, options) for ends in pairwise(limits))
+
+
+def _order_limits(a: Any, points: Any, b: Any) -> list[Any]:
+    """Return the limits and the points between them, which may be nodes, in their order."""
+    low, high = sorted(map(to_plain, (a, b)))
+    inner = [take_current(point) for point in points if low < to_plain(take_current(point)) < high]
+    inner.sort(key=to_plain, reverse=bool(to_plain(a) > to_plain(b)))
+    return [a, *inner, b]
 
 
 def _integrate(
@@ -74,6 +98,9 @@ def _integrate(
 
     def rule(v: Any, a: Any, b: Any, z: Any) -> Linear:
         size = shape_of(z)[0]
+        steep = solve_each(functools.partial(find_steep_place, f), *map(to_plain, (a, b, z)))
+        searched = not isinstance(steep, Traced) and math.isfinite(steep)
+        limits = _order_limits(a, [steep], b) if searched and "weight" not in options else [a, b]
 
         def along(x: Any, both: Any) -> Any:
             return jvp(lambda z: f(x, z), (both[:size],), (both[size:],))[1]
@@ -83,13 +110,15 @@ def _integrate(
             return vjp(lambda z: f(x, z), both[:size])[1](seed)[0]
 
         return Linear(
-            lambda dz: _integrate(along, shape, a, b, concatenate([z, dz]), options),
-            lambda bar: _integrate(back, (size,), a, b, concatenate([z, np.ravel(bar)]), options),
+            lambda dz: _integrate_between(along, shape, limits, concatenate([z, dz]), options),
+            lambda bar: _integrate_between(
+                back, (size,), limits, concatenate([z, np.ravel(bar)]), options
+            ),
         )
 
     rules = (
-        lambda v, a, b, z: _limit_derivative(f, a, z, -1),
-        lambda v, a, b, z: _limit_derivative(f, b, z, 1),
+        lambda v, a, b, z: _limit_derivative(f, a, b, z, -1),
+        lambda v, a, b, z: _limit_derivative(f, b, a, z, 1),
         rule,
     )
     primitive = Primitive(
@@ -105,12 +134,13 @@ def _integrate(
     return apply(primitive, a, b, z)
 
 
-def _limit_derivative(f: F, x: Any, z: Any, sign: int) -> Any:
+def _limit_derivative(f: F, x: Any, other: Any, z: Any, sign: int) -> Any:
     """Return the derivative in a limit; 0 for an infinite one."""
     limit = to_plain(x)
     if not isinstance(limit, Traced) and math.isinf(limit):
         return ZERO
-    value = sign * f(x, z)
+    shift = solve_each(functools.partial(find_inside, f), limit, *map(to_plain, (other, z)))
+    value = sign * f(x + shift, z)
     if not shape_of(value):
         return value
     return Linear(lambda dx: value * dx, lambda bar: np.sum(value * bar))

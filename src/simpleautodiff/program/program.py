@@ -29,7 +29,7 @@ from simpleautodiff.transforms.located_tapes import UserCall
 from simpleautodiff.values.functions import has_dtype, to_type_of
 from simpleautodiff.values.pytree import flatten
 
-MOST_BY_DISTANCE = 32  # nodes that are numbered by distance from the inputs by default
+MOST_BY_DISTANCE = 16  # nodes that are numbered by distance from the inputs by default
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Program:
         All nodes, in an order in which they can be computed.
     numbering
         `"paper"`: by distance from the inputs, as in the paper's tables; `"execution"`: as given.
-        By default the paper's for a program of at most 32 nodes; in a longer one, execution keeps
+        By default the paper's for a program of at most 16 nodes; in a longer one, execution keeps
         the steps of a line, a call or a loop together.
 
     Examples

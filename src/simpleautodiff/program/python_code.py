@@ -354,7 +354,7 @@ def _write_array(array: Any) -> str:
 
 def module_text(code: str, constants: Sequence[str] = ()) -> str:
     """Prepend the imports, helpers and constants that a function needs."""
-    helpers = [text for name, text in PYTHON_HELPERS.items() if re.search(rf"\b{name}\(", code)]
+    helpers = [text for name, text in PYTHON_HELPERS.items() if _stands_in(code, f"{name}(", r"\b")]
     parts = [*[text.strip("\n") for text in helpers], "\n".join(constants), code]
     whole = "\n\n\n".join(filter(None, parts))
     uncommented = re.sub(r"  # .*", "", whole)
@@ -371,6 +371,11 @@ def module_text(code: str, constants: Sequence[str] = ()) -> str:
             ("ad.", "import simpleautodiff as ad"),
             ("rows[", "from simpleautodiff.rules.row import TABLE as rows"),
         )
-        if re.search(rf"(?<![\w.]){re.escape(sign)}", uncommented)
+        if _stands_in(uncommented, sign, r"(?<![\w.])")
     ]
     return "\n".join([*imports, *[""] * (2 * bool(imports)), whole, ""])
+
+
+def _stands_in(text: str, part: str, before: str) -> bool:
+    """Tell whether a part stands in a text, which may be long, after what the pattern allows."""
+    return part in text and re.search(f"{before}{re.escape(part)}", text) is not None

@@ -45,6 +45,9 @@ class Masked(PartialAdjoint):
                 return masked(self.array + other.array, self.mask | other.mask)
             return other + self.array
 
+    def __sub__(self, other: Any) -> Any:
+        return self + -other
+
     def __mul__(self, factor: Any) -> Masked:
         return Masked(self.array * factor, self.mask)
 

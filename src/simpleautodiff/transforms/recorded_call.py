@@ -37,7 +37,8 @@ from simpleautodiff.values.pytree import Rebuild, flatten, flatten_numbers, map_
 F = Callable[..., Any]
 BASIS_DEPENDENT = 1e-4  # a relative difference above rounding, even of float32
 ROUNDINGS = 1e3  # how many roundings a number that cancels to 0 may be off
-_FLOAT = np.dtype(float)
+_FLOAT, _FLOATS = np.dtype(float), {float}
+_VALUE = operator.attrgetter("value")
 
 
 class RecordedCall:
@@ -94,13 +95,9 @@ class RecordedCall:
         """Sweep back from seeded results and return the adjoints of the inputs as numbers."""
         adjoints = self.sweep_back(seeds, once)
         tell_found(adjoints)
-        pairs = zip(adjoints, self.inputs, strict=True)
-        numbers = [
-            adjoint
-            if type(adjoint) is float and type(node.value) is float
-            else as_number(adjoint, node.value)
-            for adjoint, node in pairs
-        ]
+        values, numbers = [*map(_VALUE, self.inputs)], adjoints
+        if not _FLOATS.issuperset(map(type, [*adjoints, *values])):
+            numbers = [*map(as_number, adjoints, values)]
         if self.turned is None:
             return numbers
         others = self.turned.pull([(self._turn(result), seed) for result, seed in seeds], once)
@@ -175,7 +172,7 @@ class RecordedCall:
 
     def rebuild_arguments(self, numbers: list[Any]) -> Any:
         """Put one number per input into the structure of the arguments; no two share memory."""
-        if any([type(number) is not float for number in numbers]):
+        if not _FLOATS.issuperset(map(type, numbers)):
             numbers = [x if type(x) is np.ndarray else twin(unwrap_foreign(x)) for x in numbers]
             numbers = copy_overlapping(numbers)
         trees = self.rebuild(iter(numbers))

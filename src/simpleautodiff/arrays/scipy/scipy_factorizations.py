@@ -63,7 +63,7 @@ def eigh(
     rows = _make_rows(lower, driver, eigvals_only)
     vectors: Any = None
     if b is not None:
-        values, vectors = _find_pairs(whole, b if lower else conjugate_transpose(b))
+        values, vectors = _find_pairs(whole, symmetrize(b, "L" if lower else "U"))
     elif eigvals_only:
         values = factors.find_symmetric_values(whole, rows)
     else:

@@ -18,11 +18,16 @@ from simpleautodiff.rules.array import matrix_equations as equations, matrix_fun
 from simpleautodiff.rules.array.decompositions import find_examples, refuse_matrix
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem, set_item
-from simpleautodiff.rules.array.linear_systems import cholesky as cholesky_row, conjugate_transpose
+from simpleautodiff.rules.array.linear_systems import (
+    cholesky as cholesky_row,
+    conjugate_transpose,
+    symmetrize,
+)
 from simpleautodiff.rules.array.matrix_functions import scipy_linalg
 from simpleautodiff.rules.array.products import matmul, swap
 from simpleautodiff.rules.array.repeated_values import OneByOne
 from simpleautodiff.rules.array.shapes import reshape, shape_of
+from simpleautodiff.rules.branches import where
 
 
 def _to_array(x: Any) -> Any:
@@ -142,8 +147,28 @@ def solve(
     assume_a: Any = None,
     transposed: bool = False,
 ) -> Any:
-    """Solve a linear system; the whole matrix is read, whatever is assumed of it."""
-    return np.linalg.solve(swap(a) if transposed else a, b)
+    """Solve a linear system; of a matrix with an assumed form only that part is read."""
+    whole = _read_as(_to_array(a), assume_a, lower)
+    return np.linalg.solve(swap(whole) if transposed else whole, b)
+
+
+def _read_as(a: Any, form: Any, lower: bool) -> Any:
+    """Return the matrix of which only the elements that a form needs are read."""
+    rows, columns = np.indices(shape_of(a)[-2:])
+    half = rows >= columns if lower else rows <= columns
+    match form:
+        case "sym" | "symmetric":
+            part = where(half, a, 0.0)
+            return part + where(rows == columns, 0.0, swap(part))
+        case "her" | "hermitian" | "pos" | "positive definite":
+            return symmetrize(a, "L" if lower else "U")
+        case "diagonal":
+            return where(rows == columns, a, 0.0)
+        case "tridiagonal":
+            return where(abs(rows - columns) < 2, a, 0.0)
+        case "lower triangular" | "upper triangular":
+            return where(rows >= columns if form[0] == "l" else rows <= columns, a, 0.0)
+    return a
 
 
 @implements_scipy("linalg.solve_triangular")

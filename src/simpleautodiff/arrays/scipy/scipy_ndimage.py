@@ -21,7 +21,7 @@ from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.values.functions import optional
 
-_EDGES = {  # scipy.ndimage's mode -> np.pad's
+EDGES = {  # scipy.ndimage's mode -> np.pad's
     **dict.fromkeys(("reflect", "grid-mirror"), "symmetric"),
     **dict.fromkeys(("wrap", "grid-wrap"), "wrap"),
     **dict.fromkeys(("constant", "grid-constant"), "constant"),
@@ -32,22 +32,22 @@ _EDGES = {  # scipy.ndimage's mode -> np.pad's
 
 def _filter(x: Any, weights: Any, mode: str, cval: float, origin: Any) -> Any:
     """Correlate with weights of the same rank, whose centre is shifted by `origin`."""
-    if mode not in _EDGES:
-        raise ArgumentError(f"mode is one of {', '.join(_EDGES)}, not {mode!r}{cite_line()}")
+    if mode not in EDGES:
+        raise ArgumentError(f"mode is one of {', '.join(EDGES)}, not {mode!r}{cite_line()}")
     sizes = shape_of(weights)
     starts = [
         n // 2 + int(shift)
-        for n, shift in zip(sizes, _repeat_per_axis(origin, len(sizes)), strict=True)
+        for n, shift in zip(sizes, repeat_per_axis(origin, len(sizes)), strict=True)
     ]
     widths = [(start, n - 1 - start) for n, start in zip(sizes, starts, strict=True)]
-    settings = {"constant_values": cval} if _EDGES[mode] == "constant" else {}
-    around = np.pad(x, widths, _EDGES[mode], **settings)  # type: ignore[call-overload]
+    settings = {"constant_values": cval} if EDGES[mode] == "constant" else {}
+    around = np.pad(x, widths, EDGES[mode], **settings)  # type: ignore[call-overload]
     inside = zip(sizes, shape_of(x), strict=True)
     kept = tuple(slice(n - 1, n - 1 + m) for n, m in inside)
     return getitem(convolve_all(around, reverse_axes(weights), "auto"), kept)
 
 
-def _repeat_per_axis(given: Any, n: int) -> list[Any]:
+def repeat_per_axis(given: Any, n: int) -> list[Any]:
     """Return a setting for each of n axes."""
     return list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given] * n
 
@@ -57,7 +57,8 @@ def _cast_weights(kernel: Any, x: Any) -> Any:
     return kernel if isinstance(kernel, Traced) else np.asarray(kernel, real_dtype(x))
 
 
-def _check_no_output(output: Any) -> None:
+def check_no_output(output: Any) -> None:
+    """Refuse to write the result of a filter into an array."""
     if output is not None:
         raise RuleError(f"filters of nodes have no rule for output={cite_line()}")
 
@@ -72,7 +73,7 @@ def correlate(
     origin: Any = 0,
 ) -> Any:
     """Correlate an array with weights of the same rank."""
-    _check_no_output(output)
+    check_no_output(output)
     x = floats(input)
     return _filter(x, _cast_weights(floats(weights), x), mode, cval, origin)
 
@@ -89,7 +90,7 @@ def convolve(
     """Convolve an array with weights of the same rank: correlate with the reversed weights."""
     kernel = floats(weights)
     sizes = shape_of(kernel)
-    shifts = _repeat_per_axis(origin, len(sizes))
+    shifts = repeat_per_axis(origin, len(sizes))
     moved = [-shift - (n % 2 == 0) for n, shift in zip(sizes, shifts, strict=True)]
     return correlate(input, reverse_axes(kernel), output, mode, cval, moved)
 
@@ -168,7 +169,7 @@ def gaussian_filter(
     """Smooth along several axes with Gaussian kernels."""
     x = floats(input)
     which = axes_of(x, axes)
-    each = [_repeat_per_axis(given, len(which)) for given in (sigma, order, mode, radius)]
+    each = [repeat_per_axis(given, len(which)) for given in (sigma, order, mode, radius)]
     for axis, s, k, edge, reach in zip(which, *each, strict=True):
         if isinstance(s, Traced) or s > 1e-15:
             x = gaussian_filter1d(x, s, axis, k, output, edge, cval, truncate, radius=reach)
@@ -203,7 +204,7 @@ def uniform_filter(
     """Return moving averages along several axes."""
     x = floats(input)
     which = axes_of(x, axes)
-    each = [_repeat_per_axis(given, len(which)) for given in (size, mode, origin)]
+    each = [repeat_per_axis(given, len(which)) for given in (size, mode, origin)]
     for axis, n, edge, shift in zip(which, *each, strict=True):
         x = uniform_filter1d(x, n, axis, output, edge, cval, shift)
     return x

@@ -252,6 +252,64 @@ def filtfilt(b: Any, a: Any, x: Any, axis: int = -1, **settings: Any) -> Any:
     return _apply_by_matrix(lambda one: function(b, a, one, axis=0, **settings), x, axis)
 
 
+@implements_scipy("signal.sosfiltfilt")
+def sosfiltfilt(sos: Any, x: Any, axis: int = -1, **settings: Any) -> Any:
+    """Filter forward and backward by second-order sections, which are constants."""
+    if isinstance(sos, Traced):
+        raise RuleError(
+            "scipy.signal.sosfiltfilt has a derivative rule in x alone; scipy.signal.sosfilt has "
+            f"one in the sections, too{cite_line()}"
+        )
+    function = scipy_signal("sosfiltfilt")
+    return _apply_by_matrix(lambda one: function(sos, one, axis=0, **settings), x, axis)
+
+
+@implements_scipy("signal.lfilter_zi")
+def lfilter_zi(b: Any, a: Any) -> Any:
+    """Return the state that a filter has after a long step: it solves (I - Aᵀ) z = B."""
+    b, a = np.atleast_1d(floats(b)), np.atleast_1d(floats(a))
+    first = np.flatnonzero(to_plain(a))[0]
+    a = a[first:]
+    size = max(shape_of(a)[0], shape_of(b)[0])
+    b, a = (concatenate([x, np.zeros(size - shape_of(x)[0])], 0) / a[0] for x in (b, a))
+    shifts = np.eye(size - 1, k=1)
+    rows = -a[1:, None] * np.eye(1, size - 1) + shifts
+    return np.linalg.solve(np.eye(size - 1) - rows, b[1:] - a[1:] * b[0])
+
+
+@implements_scipy("signal.upfirdn")
+def upfirdn(
+    h: Any,
+    x: Any,
+    up: int = 1,
+    down: int = 1,
+    axis: int = -1,
+    mode: str = "constant",
+    cval: Any = 0,
+) -> Any:
+    """Insert zeros, filter along an axis, and keep every `down`-th number."""
+    if mode not in ("constant", None) or cval:
+        raise RuleError(
+            f"scipy.signal.upfirdn of a node has no rule for mode={mode!r}{cite_line()}"
+        )
+    h, x = floats(h), floats(x)
+    (axis,) = axes_of(x, axis)
+    moved = np.moveaxis(x, axis, 0)
+    n, rest = shape_of(moved)[0], shape_of(moved)[1:]
+    columns = reshape(moved, (n, 1, -1))
+    gaps = np.zeros((n, up - 1, shape_of(columns)[2]))
+    spread = reshape(concatenate([columns, gaps], 1), (n * up, -1))[: (n - 1) * up + 1]
+    filtered = convolve_all(spread, reshape(h, (-1, 1)), "auto")[::down]
+    return np.moveaxis(reshape(filtered, (shape_of(filtered)[0], *rest)), 0, axis)
+
+
+@implements_scipy("signal.resample_poly")
+def resample_poly(x: Any, up: int, down: int, axis: int = 0, **settings: Any) -> Any:
+    """Resample by a filter between inserted and dropped numbers."""
+    function = scipy_signal("resample_poly")
+    return _apply_by_matrix(lambda one: function(one, up, down, 0, **settings), x, axis)
+
+
 @implements_scipy("signal.decimate")
 def decimate(
     x: Any, q: int, n: Any = None, ftype: Any = "iir", axis: int = -1, zero_phase: bool = True

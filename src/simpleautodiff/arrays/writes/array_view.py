@@ -32,17 +32,24 @@ class ArrayView:
 
 
 class IndexedView:
-    """How an array views the elements of another at a basic index."""
+    """How an array views the elements of another at a basic index.
+
+    The shape of a slice is found when it is needed: most slices are read once, and forgotten.
+    """
 
     __slots__ = ("base", "cell", "index", "shape")
 
     def __init__(
-        self, base: Writable, shape: tuple[int, ...], index: Any, cell: Cell | None
+        self,
+        base: Writable,
+        index: Any,
+        cell: Cell | None = None,
+        shape: tuple[int, ...] | None = None,
     ) -> None:
         self.base = base
-        self.shape = shape
         self.index = index
         self.cell = cell
+        self.shape = shape
 
     def read(self, base: Any) -> Any:
         """Return the elements of the other array."""

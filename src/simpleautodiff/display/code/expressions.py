@@ -14,6 +14,7 @@ from simpleautodiff.core.node import NODES, Node
 from simpleautodiff.core.primitive import POWER, SIGN, Primitive
 from simpleautodiff.display.code.conditions import condition_of
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.program.notation import Term
 from simpleautodiff.program.python_code import (
     Piece,
     find_public_name,
@@ -102,7 +103,8 @@ def write_as_sign(node: Node, parts: list[Expression]) -> Expression | None:
     return None
 
 
-def variable_latex(name: str) -> str:
-    """Write a variable in LaTeX: x1_bar as an x with a bar, x1_dot as one with a dot."""
+def variable_term(name: str) -> Term:
+    """Return a variable as a term; in LaTeX x1_bar is an x with a bar, x1_dot one with a dot."""
     base, _, accent = name.rpartition("_")
-    return latex_name(base, accent) if base and accent in ("bar", "dot") else latex_name(name)
+    accented = bool(base) and accent in ("bar", "dot")
+    return Term(name, latex=lambda: latex_name(base, accent) if accented else latex_name(name))

@@ -11,6 +11,7 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,10 +43,15 @@ class Source:
     `source.function()` is the function that the text defines.
     """
 
-    def __init__(self, name: str, python: str, latex: str) -> None:
+    def __init__(self, name: str, python: str, write_latex: Callable[[], str]) -> None:
         self.name = name
         self.python = python
-        self.latex = latex
+        self._write_latex = write_latex
+
+    @cached_property
+    def latex(self) -> str:
+        """The function in LaTeX, written when it is asked for."""
+        return self._write_latex()
 
     def __str__(self) -> str:
         """Return the text of a Python module."""
@@ -247,7 +253,7 @@ def _source(signature: Signature, text: Statements, result: Any) -> Source:
     point = ", ".join(map(_shorten, leaves[:4])) + ", ..." * (len(leaves) > 4)
     code = "\n".join([*signature.head(f"as at ({point})"), *body])
     constants = [f"{constant} = {value}" for value, constant in text.constants.items()]
-    return Source(signature.name, module_text(code, constants), text.latex())
+    return Source(signature.name, module_text(code, constants), text.latex)
 
 
 def _shorten(leaf: Any) -> str:
@@ -323,4 +329,4 @@ def _simplify_source(signature: Signature) -> Source:
     code = "\n".join([*signature.head("simplified"), f"    return {value}"])
     named = {symbol: latex_name(str(symbol)) for symbol in symbols}
     latex = r", \quad ".join(sympy.latex(formula, symbol_names=named) for formula in formulas)
-    return Source(signature.name, module_text(code), latex)
+    return Source(signature.name, module_text(code), lambda: latex)

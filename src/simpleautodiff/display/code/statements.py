@@ -25,7 +25,7 @@ from simpleautodiff.display.code.expressions import (
     Expression,
     can_write,
     find_call_name,
-    variable_latex,
+    variable_term,
     write_as_sign,
     write_step,
 )
@@ -49,14 +49,14 @@ _MAX_INLINE = 60  # characters up to which an expression is inlined into another
 
 @dataclass(slots=True)
 class Assignment:
-    """One assignment: its variable, its expression in Python and LaTeX, what it reads.
+    """One assignment: its variable, its expression in Python and as a term, what it reads.
 
     Without a variable it is a statement of another kind: a condition that must hold.
     """
 
     variable: str
     text: str
-    latex: str
+    term: Any
     reads: set[str]
     comment: str = ""
 
@@ -162,7 +162,7 @@ class Statements:
         full = shape(to_plain(node))
         if full:
             check = f"if np.shape({name}) != {full!r}: raise ValueError({_OTHER_SHAPE!r})"
-            self.statements.append(Assignment("", check, "", {name}))
+            self.statements.append(Assignment("", check, None, {name}))
 
     def _write_decisions(self, node: Node) -> None:
         """Write the decisions by a step that is held now, as soon as all their operands are."""
@@ -187,7 +187,7 @@ class Statements:
         if test not in self.tests:
             self.tests.add(test)
             check = f"if {test}: raise ValueError({_OTHER_BRANCH!r})"
-            self.statements.append(Assignment("", check, "", written.reads))
+            self.statements.append(Assignment("", check, None, written.reads))
 
     # The sweep. -----------------------------------------------------------------------------------
 
@@ -247,13 +247,14 @@ class Statements:
     ) -> None:
         written = written or self._step(node, prefer)
         self._hold(name, node)
-        text, latex = written.piece.text, written.term.latex
-        self.statements.append(Assignment(name, text, latex, written.reads, note))
+        self.statements.append(
+            Assignment(name, written.piece.text, written.term, written.reads, note)
+        )
 
     def _alias(self, name: str, node: Node, note: str, prefer: str) -> None:
         other = prefer if prefer in self.held[node] else self.held[node][-1]
         self._hold(name, node)
-        self.statements.append(Assignment(name, other, variable_latex(other), {other}, note))
+        self.statements.append(Assignment(name, other, variable_term(other), {other}, note))
 
     def _hold(self, name: str, node: Node) -> None:
         """Let a variable hold a step; save what it held before if that is still read."""
@@ -263,7 +264,7 @@ class Statements:
             if not self.held[old] and (self.left[old] or old in self.outputs):
                 self.temporaries += 1
                 saved = f"t{self.temporaries}"
-                self.statements.append(Assignment(saved, name, variable_latex(name), {name}))
+                self.statements.append(Assignment(saved, name, variable_term(name), {name}))
                 self.holds[saved] = old
                 self.held[old].append(saved)
         self.holds[name] = node
@@ -297,7 +298,7 @@ class Statements:
             self._temporary(arg, inside)
         names = self.held[arg]
         name = prefer if prefer in names else names[-1]
-        return Expression(Piece(name), Term(name, latex=variable_latex(name)), {name})
+        return Expression(Piece(name), variable_term(name), {name})
 
     def _condition(self, condition: Condition) -> Expression:
         """Write a condition, so that it is evaluated wherever the function is called."""
@@ -366,7 +367,7 @@ class Statements:
     def latex(self) -> str:
         """Return the statements as aligned equations."""
         written = [s for s in self.statements if s.variable]
-        rows = [f"  {variable_latex(s.variable)} &= {s.latex}" for s in written]
+        rows = [f"  {variable_term(s.variable).latex} &= {as_term(s.term).latex}" for s in written]
         return "\n".join([r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"])
 
 

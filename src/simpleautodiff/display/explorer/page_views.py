@@ -13,7 +13,7 @@ from typing import Any
 from simpleautodiff.display.figures.layout.layered_layout import lay_out
 from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
 from simpleautodiff.display.folding.fold import Box, Folded, describe_amount, fold
-from simpleautodiff.program.program import Program
+from simpleautodiff.program.program import MOST_BY_DISTANCE, Program
 from simpleautodiff.program.watched_work import go_through
 
 MOST_DRAWN = 60  # more boxes than this cannot be read on a screen
@@ -131,8 +131,14 @@ def _work(size: int) -> int:
 
 
 def _find_first_view(program: Program) -> Folded:
-    """Return the view a page begins with: as little folded as a small screen allows."""
+    """Return the view a page begins with: as little folded as a small screen allows.
+
+    A small program is shown whole. It is numbered by distance, so that the steps of a box would not
+    follow one another in the table.
+    """
     best = fold(program, legible=FIRST_VIEW_SIZES[0])
+    if len(program) <= MOST_BY_DISTANCE:
+        return best
     for legible in FIRST_VIEW_SIZES[1:]:
         if _scale(best) >= READABLE:
             break

@@ -259,11 +259,16 @@ def _make_breakable(cell: str) -> str:
 
 
 NOTEBOOK_STYLE = """<style>
-table.simpleautodiff :is(th, td) { text-align: left !important; white-space: nowrap; }
+table.simpleautodiff :is(th, td) {
+  text-align: left !important; vertical-align: baseline !important; white-space: nowrap;
+}
+table.simpleautodiff td.array { white-space: normal; min-width: 9em; }
+table.simpleautodiff code { display: inline-block; min-width: 16em; vertical-align: top; }
 table.simpleautodiff caption { text-align: left; font-weight: 600; }
 table.simpleautodiff tbody + tbody { border-top: 1px solid currentColor; }
 </style>
-"""  # notebooks align cells at the right, where = signs would not stand below each other
+"""  # notebooks align cells at the right, where = signs would not stand below each other;
+# rows of arrays end their lines where there is no more room
 
 
 def write_html(table: Table) -> str:
@@ -295,7 +300,11 @@ def _html_row(row: TableRow, columns: list[int], last: str) -> str:
         return f'<tr><th scope="row">⋮</th><td colspan="{len(columns) - 1}">{text}</td>{last}</tr>'
     texts = [_add_subscripts(row.cells[i].text) for i in columns]
     cells = [f'<th scope="row">{texts[0]}</th>']
-    cells += [f"<td>{'= ' if cell else ''}{cell}</td>" for cell in texts[1:]]
+    kinds = [' class="array"' * ("[" in cell) for cell in texts]
+    cells += [
+        f"<td{kind}>{'= ' if cell else ''}{cell}</td>"
+        for kind, cell in zip(kinds[1:], texts[1:], strict=True)
+    ]
     return f'<tr data-node="{html.escape(row.node)}">{"".join(cells)}{last}</tr>'
 
 

@@ -21,7 +21,7 @@ from simpleautodiff.rules.scalar.endless_series import (
     yv_value,
     zeta_value,
 )
-from simpleautodiff.rules.scalar.exponential import exp
+from simpleautodiff.rules.scalar.exponential import exp, log1p
 from simpleautodiff.rules.scalar.parameter_values import (
     hyp1f1_derivative_value,
     hyp2f1_derivative_value,
@@ -204,9 +204,19 @@ hyperu: Wrapping = scipy_row(
 
 # Functions with a hypergeometric derivative; simpler formulas would cancel near 0 or for large x. -
 
+
+def _ellipk_slope(v: Any, m: Any) -> Any:
+    """Return π/8 ₂F₁(3/2, 3/2; 2; m), far out by K and E themselves, which do not cancel there."""
+    return choose(
+        m < -1,
+        lambda: (ellipe(m) / (1 - m) - v) / (2 * m),
+        lambda: math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, m),
+    )
+
+
 ellipk = scipy_row(
     "ellipk",
-    lambda _v, m: math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, m),
+    _ellipk_slope,
     reason="K(m) = π/2 ₂F₁(1/2, 1/2; 1; m) has the derivative π/8 ₂F₁(3/2, 3/2; 2; m)",
     domain=BELOW_ONE,
 )
@@ -225,8 +235,12 @@ def exprel_slope(x: Any) -> Any:
 
 
 def log1prel_slope(x: Any) -> Any:
-    """Return the derivative of log(1 + x)/x."""
-    return -hyp2f1(2.0, 2.0, 3.0, -x) / 2
+    """Return the derivative of log(1 + x)/x, where that does not cancel by the product rule."""
+    return choose(
+        x > 1,
+        lambda: (1 / (1 + x) - log1p(x) / x) / x,
+        lambda: -hyp2f1(2.0, 2.0, 3.0, -x) / 2,
+    )
 
 
 exprel = scipy_row(
@@ -250,8 +264,8 @@ spence = scipy_row(
 )
 dawsn = scipy_row(
     "dawsn",
-    lambda _v, x: hyp1f1(1.0, 1.5, -x * x) - 4 * x * x / 3 * hyp1f1(2.0, 2.5, -x * x),
-    reason="Dawson's integral is x ₁F₁(1; 3/2; -x²), differentiated by the product rule",
+    lambda _v, x: hyp1f1(1.0, 0.5, -x * x),
+    reason="Dawson's integral x ₁F₁(1; 3/2; -x²) has the derivative ₁F₁(1; 1/2; -x²)",
 )
 expi = scipy_row(
     "expi",

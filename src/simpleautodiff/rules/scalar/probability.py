@@ -21,7 +21,7 @@ from simpleautodiff.rules.scipy_values import scipy_row, scipy_special
 
 BETWEEN_0_AND_1 = Domain("0 < x < 1", lambda x: 0 < x < 1)
 BOTH_POSITIVE = Domain("x > 0, y > 0", lambda x, y: x > 0 and y > 0)
-ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
+ROOT_2, ROOT_PI, ROOT_2PI = math.sqrt(2), math.sqrt(math.pi), math.sqrt(2 * math.pi)
 
 # The error function and its relatives. ------------------------------------------------------------
 
@@ -45,8 +45,8 @@ owens_t = scipy_row(
 )
 ndtri_exp = scipy_row(
     "ndtri_exp",
-    lambda v, x: ROOT_2PI * exp(v * v / 2 + x),
-    reason="ndtri(exp(x)) by the chain rule",
+    lambda v, _x: ROOT_2PI / 2 * erfcx(-v / ROOT_2),
+    reason="one over the slope of log Φ, which is φ/Φ; exp(v²/2) Φ(v) is erfcx(-v/√2)/2",
     domain=Domain("x < 0", lambda x: x < 0),
 )
 ndtri = scipy_row(
@@ -84,7 +84,7 @@ erfcx_derivative: Wrapping = scipy_row(
     value=lambda n, x: _erfcx_derivative(int(n), x),
     reason="the derivative of the n-th derivative of exp(x²) erfc(x) is the next one",
 )
-erfcx = scipy_row(
+erfcx: Wrapping = scipy_row(
     "erfcx",
     lambda _v, x: erfcx_derivative(1, x),
     reason="the derivative of exp(x²) erfc(x) is 2 x v - 2/√π, computed without cancellation",

@@ -1,0 +1,118 @@
+"""Integrands that jump: where, and whether the jump moves with what is differentiated.
+
+∫ f(x, z) dx grows in z as f does, and at each jump of f by its height times its speed. The second
+part is in no derivative of f, so an integral over a moving jump has to be split there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.errors import DomainError, cite_line
+from simpleautodiff.plug.inputs import F, plain_solver
+
+_JUMP = 1e-6  # of the largest value: what is less is continuous
+_STEEP = 3  # as many of the steepest places are looked at
+_FINE = 1e-3  # of the whole: places that are nearer to each other were searched for
+_HALVINGS = 60  # from any interval to neighbouring floats
+_SHIFT = 1e-6  # of the parameters, relative: a jump that stays at its place does not feel it
+
+
+def find_steep_place(f: F, a: float, b: float, z: Any) -> float:
+    """Return where f(x, z) changes on a scale that `quad` has to search for; nan for nowhere.
+
+    Its derivative in z may be 0 but for there, so that `quad` would not find that. If f jumps at a
+    place that depends on z, an error is raised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simpleautodiff.plug.jumps import find_steep_place
+    >>> find_steep_place(lambda x, z: z[0] * x, 0.0, 1.0, np.array([2.0]))
+    nan
+    >>> find_steep_place(lambda x, z: z[0] * (x < 0.3), 0.0, 1.0, np.array([2.0])).round(6)
+    np.float64(0.3)
+    >>> find_steep_place(lambda x, z: 1.0 * (x < z[0]), 0.0, 1.0, np.array([0.3]))
+    Traceback (most recent call last):
+    ...
+    simpleautodiff.errors.DomainError: the integrand jumps at 0.3, a place that moves ...
+    """
+    weights = np.cos(np.arange(np.size(f(_between(a, b), z))))  # one number stands for all
+    samples: dict[float, float] = {}
+
+    def height(x: float, z: Any) -> float:
+        return float(np.sum(weights * np.ravel(f(x, z))))
+
+    def sample(x: float) -> float:
+        samples[x] = height(x, z)
+        return samples[x]
+
+    plain_solver("integrate", "quad")(sample, a, b, full_output=1)
+    for left, right in _find_jumps(lambda x: height(x, z), samples):
+        if _moves(height, left, right, z):
+            raise DomainError(
+                f"the integrand jumps at {right:.6g}, a place that moves with what is "
+                "differentiated, and the derivative of the integrand does not have the jump's "
+                "part. Integrate to the jump and from it: quad(f, a, b, points=[jump]), or two "
+                f"integrals with the jump as a limit{cite_line()}"
+            )
+    places = np.array(sorted(samples))
+    gaps = np.diff(places)
+    if not gaps.size or math.isinf(a) or math.isinf(b) or np.min(gaps) > _FINE * abs(b - a):
+        return math.nan
+    least = int(np.argmin(gaps))
+    return float(np.float64(places[least] + places[least + 1]) / 2)
+
+
+def _between(a: float, b: float) -> float:
+    """Return a number between two limits, which may be infinite."""
+    low, high = (max(-1e3, min(1e3, limit)) for limit in (a, b))
+    return low + 0.37 * (high - low)
+
+
+def _find_jumps(f: Callable[[float], float], samples: dict[float, float]) -> Any:
+    """Yield neighbouring numbers between which f jumps, from its values at some places."""
+    places = np.array(sorted(samples))
+    values = np.array([samples[x] for x in places])
+    rises = np.abs(np.diff(values))
+    least = _JUMP * np.max(np.abs(values), initial=0.0)
+    with np.errstate(all="ignore"):
+        steepest = np.argsort(-rises / np.diff(places))
+    for i in [i for i in steepest if rises[i] > least][:_STEEP]:
+        left, right, ends = float(places[i]), float(places[i + 1]), [values[i], values[i + 1]]
+        for _ in range(_HALVINGS):
+            middle = (left + right) / 2
+            if not left < middle < right or not abs(ends[1] - ends[0]) > least:
+                break
+            value = f(middle)
+            if abs(value - ends[0]) > abs(ends[1] - value):
+                right, ends[1] = middle, value
+            else:
+                left, ends[0] = middle, value
+        if abs(ends[1] - ends[0]) > least:
+            yield left, right
+
+
+def _moves(f: F, left: float, right: float, z: Any) -> bool:
+    """Tell whether a jump between two places is elsewhere for other parameters."""
+    z = np.asarray(z, dtype=float)
+    shift = _SHIFT * (1 + np.abs(z)) * np.cos(0.5 + np.arange(z.size))
+    half = abs(f(right, z) - f(left, z)) / 2
+    return any(
+        abs(f(x, z + way) - f(x, z)) > half for x in (left, right) for way in (shift, -shift)
+    )
+
+
+def find_inside(f: F, limit: float, other: float, z: Any) -> float:
+    """Return how far to go from a limit to be where f is integrated: 0, unless f jumps there."""
+    if math.isinf(limit) or limit == other:
+        return 0.0
+    inside = float(np.nextafter(limit, other))
+    at, beside = (np.asarray(f(x, z), dtype=float) for x in (limit, inside))
+    if not np.all(np.isfinite(at)) or np.allclose(at, beside, rtol=_JUMP, atol=0.0):
+        return 0.0
+    return inside - limit
