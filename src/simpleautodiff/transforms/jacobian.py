@@ -5,6 +5,7 @@ The sweeps for all elements of an array are one batch of sweeps, in chunks that 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -157,11 +158,25 @@ def _sweep_elements(recorded: RecordedCall, of: Any, chunk_size: int | None, swe
         return sweep(1)  # type: ignore[no-any-return]
     seeds = _make_seeds(to_plain(of), chunk_size or _choose_chunk_size(recorded))
     whole = any(type(node.value) is Bundle for node in recorded.tape)
-    parts = [_sweep_units(units, of, sweep, whole) for units in seeds]
-    return [
-        concatenate_(column, 0) if len(column) > 1 else column[0]
-        for column in zip(*parts, strict=True)
-    ]
+    parts = (_sweep_units(units, of, sweep, whole) for units in seeds)
+    return _join_chunks(parts, math.prod(shape_of(of)))
+
+
+def _join_chunks(chunks: Iterator[list[Any]], count: int) -> list[Any]:
+    """Join the derivatives of each chunk as it is swept, so that no two copies are in memory."""
+    first = next(chunks)
+    if not first or len(first[0]) == count:
+        return first
+    if any(type(part) is not np.ndarray for part in first):
+        return [concatenate_(column, 0) for column in zip(first, *chunks, strict=True)]
+    joined = [np.empty((count, *part.shape[1:]), part.dtype) for part in first]
+    start = 0
+    for parts in itertools.chain([first], chunks):
+        end = start + len(parts[0])
+        for whole, part in zip(joined, parts, strict=True):
+            np.copyto(whole[start:end], part, casting="no")
+        start = end
+    return joined
 
 
 def _sweep_units(units: Any, of: Any, sweep: F, whole: bool) -> list[Any]:
