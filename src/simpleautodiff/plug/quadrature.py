@@ -25,7 +25,7 @@ from simpleautodiff.plug.inputs import (
     solve_each,
 )
 from simpleautodiff.plug.jumps import find_inside, find_steep_place
-from simpleautodiff.plug.results import Returned
+from simpleautodiff.plug.solver_results import Returned
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.grad import jvp, vjp
