@@ -44,7 +44,7 @@ class FastTape(Tape):
         self.roots = False  # whether it has a root, such as abs or sqrt, whose square is smooth
 
     def __exit__(self, *exception: object) -> None:
-        super().__exit__(*exception)
+        Level.__exit__(self)  # quicker than `super`
         if self.locks is not None:
             self.locks.release(unchanged=exception[0] is None)
 
