@@ -743,3 +743,18 @@ def test_methods_of_floats():
     assert ad.grad(lambda x: x**2 if x.is_integer() else x)(3.5) == 1.0
     with pytest.raises(ad.LostDerivativeError, match=r"x\.value\.hex"):
         ad.grad(lambda x: float.fromhex(x.hex()))(3.0)
+
+
+@pytest.mark.parametrize(
+    "ufunc", [np.add, np.multiply, np.subtract, np.divide, np.maximum, np.logaddexp, np.hypot]
+)
+@pytest.mark.parametrize("size", [5, 300])
+def test_accumulating_in_another_dtype(ufunc, size):
+    x = 1 + 0.1 * np.sin(np.arange(size) ** 2.0)
+    wanted = ufunc.accumulate(x, dtype=np.float32)
+    value, pull = ad.vjp(lambda x: ufunc.accumulate(x, dtype=np.float32), x)
+    assert value.dtype == wanted.dtype == np.float32
+    np.testing.assert_allclose(value, wanted, rtol=1e-4)
+    slope = pull(np.ones(size, np.float32))[0]
+    exact = ad.vjp(ufunc.accumulate, x)[1](np.ones(size))[0]
+    np.testing.assert_allclose(slope, exact, rtol=1e-2, atol=1e-3)

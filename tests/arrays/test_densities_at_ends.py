@@ -280,3 +280,17 @@ def test_a_distribution_of_ones_own_without_a_density():
     assert ad.grad(lambda x: law.cdf(x))(0.5) == 1.0
     assert ad.grad(lambda x: law.cdf(x))(1.0) == 2.0
     assert ad.grad(lambda x: law.sf(x))(1.0) == -2.0
+
+
+@pytest.mark.parametrize("name", ["pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf"])
+def test_pearsons_distribution_without_skew_is_the_normal_one(name):
+    """With skew 0 it is another formula; in a batch some examples have it and others do not."""
+    at = np.array([0.2, 0.7]) if name in ("ppf", "isf") else np.array([-1.3, 0.4])
+    own = lambda x: np.sum(getattr(st.pearson3, name)(x, 0.0, loc=0.3, scale=1.7))
+    normal = lambda x: np.sum(getattr(st.norm, name)(x, loc=0.3, scale=1.7))
+    assert own(at) == pytest.approx(normal(at), rel=1e-12)
+    np.testing.assert_allclose(ad.grad(own)(at), ad.grad(normal)(at), rtol=1e-11)
+    one = lambda skew, x: getattr(st.pearson3, name)(x, skew)
+    both = ad.vmap(ad.grad(one, 1))(np.array([0.0, 0.8]), at)
+    each = [ad.grad(one, 1)(skew, x) for skew, x in zip([0.0, 0.8], at, strict=True)]
+    np.testing.assert_allclose(both, each, rtol=1e-12)

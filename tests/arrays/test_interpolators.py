@@ -168,3 +168,23 @@ def test_settings_that_do_not_exist_are_refused(name):
     f, words = REFUSED[name]
     with pytest.raises(ad.RuleError, match=words):
         ad.grad(lambda d: np.sum(f(d)(ASKED)))(VALUES)
+
+
+@pytest.mark.parametrize(
+    "name", ["PchipInterpolator", "Akima1DInterpolator", "CubicSpline", "make_interp_spline"]
+)
+def test_splines_through_nodes_refuse_what_scipy_refuses(name):
+    y = np.array([1.0, 2.0, 4.0, 3.0])
+    refused = {
+        "falling": (np.array([0.0, 2.0, 1.0, 3.0]), y),
+        "twice": (np.array([0.0, 1.0, 1.0, 3.0]), y),
+        "nan in x": (np.array([0.0, 1.0, np.nan, 3.0]), y),
+        "nan in y": (np.arange(4.0), y * np.nan),
+        "another length": (np.arange(3.0), y),
+    }
+    for x, y in refused.values():
+        make = lambda y, x=x: getattr(si, name)(x, y)(1.5)
+        with pytest.raises(ValueError, match=r"x|y|infs"):
+            make(y)
+        with pytest.raises(ValueError, match=r"x|y|infs"):
+            ad.grad(make)(y)

@@ -270,3 +270,11 @@ def test_of_two_symmetric_matrices_one_triangle_is_read():
     step = 1e-6 * np.tril(np.cos(b + np.arange(3)))
     slope = (f(np.tril(b) + step) - f(np.tril(b) - step)) / 2e-6
     np.testing.assert_allclose(ad.jvp(f, (np.tril(b),), (step * 1e6,))[1], slope, atol=1e-8)
+
+
+def test_of_a_hermitian_pseudoinverse_one_triangle_is_read():
+    a = np.tril(np.diag([1.0, 2.0, 4.0]) + 0.3)
+    f = lambda half: np.linalg.pinv(half, hermitian=True)
+    full = lambda half: np.linalg.inv(np.tril(half) + np.tril(half, -1).T)
+    np.testing.assert_allclose(ad.jvp(f, (a,), (a,))[0], full(a), rtol=1e-13)
+    np.testing.assert_allclose(ad.jacobian(f)(a), ad.jacobian(full)(a), atol=1e-13)

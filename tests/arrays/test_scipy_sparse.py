@@ -451,4 +451,25 @@ def test_factors_of_a_plain_matrix_stay_what_they_are():
     loaded = pickle.loads(pickle.dumps(ad.trace(factors.solve, np.ones(5))))
     assert str(loaded.values()) == str(ad.trace(factors.solve, np.ones(5)).values())
     with pytest.raises(ad.RuleError, match="trans 'N' or 'T'"):
-        ad.grad(lambda b: np.sum(factors.solve(b, "H")))(np.ones(5))
+        ad.grad(lambda b: np.sum(factors.solve(b, "X")))(np.ones(5))
+
+
+def test_factors_of_a_singular_matrix_of_nodes_are_refused():
+    def solved(a):
+        places = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+        matrix = sp.csc_matrix((a * np.ones(4), places), shape=(2, 2))
+        return spl.splu(matrix).solve(np.ones(2))[0]
+
+    for call in (solved, ad.grad(solved)):
+        with pytest.raises(RuntimeError, match="singular"):
+            call(2.0)
+
+
+def test_factors_solve_with_the_adjoint_of_a_real_matrix():
+    matrix = sp.csc_matrix(np.array([[2.0, 1.0], [0.0, 3.0]]))
+    solved = lambda b: spl.splu(matrix).solve(b, "H")
+    np.testing.assert_allclose(
+        ad.jacobian(solved)(np.ones(2)), np.linalg.inv(matrix.toarray().T), rtol=1e-12
+    )
+    scaled = lambda a: spl.splu(matrix * a).solve(np.ones(2), "H")
+    np.testing.assert_allclose(ad.jacobian(scaled)(2.0), -solved(np.ones(2)) / 4, rtol=1e-12)

@@ -109,7 +109,7 @@ def test_boxes_carry_the_name_of_their_function(tab, tmp_path):
 
 def alternating(x, w):
     total = 0.0
-    for i in range(3):
+    for i in range(len(x)):
         if x[i] < 0:
             total = total - x[i]
             continue
@@ -131,7 +131,7 @@ def test_a_loop_of_calls_carries_the_name_of_the_function_that_is_called(tmp_pat
 
 
 def test_lines_of_the_function_that_is_explored_carry_the_variable_they_assign(tab, tmp_path):
-    open_page(tab, tmp_path, alternating, np.array([1.0, -2.0, 3.0]), 0.5)
+    open_page(tab, tmp_path, alternating, np.array([1.0, -2.0, 3.0, 4.0]), 0.5)
     titles = tab.eval_on_selector_all("g.fold .title", "all => all.map(t => t.textContent)")
     assert titles[:-1] == ["total", "total"]
     assert titles[-1].startswith("return")
@@ -845,7 +845,7 @@ SEEN = """() => {
 
 @pytest.mark.parametrize("node", ["w", "v5", "v6", "total"])
 def test_every_number_that_is_seen_has_a_minus_and_no_hyphen(tab, tmp_path, node):
-    open_page(tab, tmp_path, alternating, np.array([1.0, -2.0, 3.0]), -0.5)
+    open_page(tab, tmp_path, alternating, np.array([1.0, -2.0, 3.0, 4.0]), -0.5)
     for name in PHASES:
         phase(tab, name)
         tab.keyboard.press("End")

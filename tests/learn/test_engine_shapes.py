@@ -48,6 +48,7 @@ def grade(path):
         ("closures", "node", ()),
         ("creator", "value", ()),
         ("dual_tuple", "dual", ()),
+        ("executor", "feed", ("depth",)),
         ("gates", "tape", ()),
         ("generators", "node", ("leak",)),
         ("graph_methods", "tape", ()),
@@ -201,6 +202,27 @@ def test_right_engines_pass_without_adapters(name, shape, limits):
             [("b.grad -= out.grad", "b.grad += out.grad")],
             {"leak", "subtraction_sign"},
         ),
+        (
+            "executor",
+            [("[output_grad * b, output_grad * a]", "[output_grad * a, output_grad * b]")],
+            {"depth", "product_swapped"},
+        ),
+        (
+            "executor",
+            [("reduce(add, grads_of[node])", "grads_of[node][-1]")],
+            {"depth", "overwritten"},
+        ),
+        (
+            "executor",
+            [("return [output_grad * node.const]", "return [output_grad]")],
+            {"depth", "wrong_rule"},
+        ),
+        ("named_symbols", [], {"depth", "exponential"}),
+        (
+            "named_symbols",
+            [("self.left.diff(name) - ", "self.left.diff(name) + ")],
+            {"depth", "exponential", "subtraction_sign"},
+        ),
         ("generators", [("in reversed(trail)", "in trail")], {"leak", "unreversed"}),
         ("graph_methods", [("reversed(self.nodes)", "self.nodes")], {"unreversed"}),
         ("graph_methods", [("y.grad = 1.0", "self.nodes[-1].grad = 1.0")], {"from_the_end"}),
@@ -324,6 +346,12 @@ def test_their_faults_are_named(tmp_path, engine, changes, mistakes):
         text = text.replace(old, new)
     (tmp_path / "mine.py").write_text(text)
     assert set(grade(tmp_path / "mine.py").mistakes) == mistakes
+
+
+def test_a_file_may_import_its_classes_from_another(tmp_path):
+    (tmp_path / "classes.py").write_text((ENGINES / "pending_uses.py").read_text())
+    (tmp_path / "mine.py").write_text("from classes import *\n")
+    assert grade(tmp_path / "mine.py").mistakes == ()
 
 
 # Before there is a sweep. -------------------------------------------------------------------------

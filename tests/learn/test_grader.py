@@ -18,7 +18,7 @@ from simpleautodiff.cli import main
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.answers import answer
 from simpleautodiff.learn.grading.bank import BANK, TASKS
-from simpleautodiff.learn.grading.diagnosis import agree
+from simpleautodiff.learn.grading.case_run import agree
 from simpleautodiff.learn.grading.known_faults import (
     FAULTS,
     ORDER_FAULTS,
@@ -398,6 +398,24 @@ def test_any_number_of_wrong_rules_is_named_beside_another_fault():
     for faults in (rules, (*rules, "overwritten"), (*others, "first_place")):
         report = grade(learn.bugs.load(*faults))
         assert set(report.mistakes) == {BUGS[name].hint for name in faults}
+
+
+COSINE = ('"sin", (x, math.cos(value_of(x)))', '"sin", (x, math.cos(value_of(x)) ** 2)')
+TWICE = ('"exp", (x, v)', '"exp", (x, 2 * v)')
+
+
+@pytest.mark.parametrize("known", [("overwritten",), ("seed",), ("rsub_3", "sign_of_div_3")])
+def test_rules_that_are_wrong_in_an_unknown_way_hide_no_known_fault(known):
+    text = learn.bugs.source(*known)
+    for old, new in (COSINE, TWICE):
+        assert old in text
+        text = text.replace(old, new)
+    report = grade(load_text(text))
+    wrong_rules = [found.operation for found in report.findings if found.operation]
+    assert wrong_rules == ["exp", "sin"]
+    hints = {BUGS[name].hint for name in known}
+    assert set(report.mistakes) == {*hints, "wrong_rule"}
+    assert report.unexplained == ()
 
 
 def test_the_diagnosis_is_one():

@@ -20,7 +20,7 @@ EXAMPLE_POINT = ("x1=2", "x2=5")
 MAX_ORDER = 8
 SUFFIXES = {"txt": "text", "tex": "latex", "htm": "html", "md": "markdown", "xml": "junit"}
 MODES = ("forward", "reverse")
-ENGINE_SHAPES = ("node", "value", "tape", "grad", "dual", "partials")
+ENGINE_SHAPES = ("node", "value", "tape", "grad", "dual", "feed", "partials")
 TABLES = "values, partials, tangents, adjoints, order; some of them"
 SHOWS = ("plain", "values", "tangents", "adjoints", "both", "construction", "reachable", "order")
 

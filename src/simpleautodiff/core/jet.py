@@ -16,9 +16,11 @@ from math import comb
 from typing import Any, final
 
 from simpleautodiff.core.level import Level, Traced
-from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, filled, plus, push
+from simpleautodiff.core.linear import ZERO, Linear, filled, plus, push
 from simpleautodiff.core.primitive import Args, Primitive
 from simpleautodiff.core.sweep import fit
+
+Rule = tuple[Primitive, tuple[Any, ...]]  # a primitive and its arguments
 
 
 class JetLevel(Level):
@@ -28,10 +30,6 @@ class JetLevel(Level):
         super().__init__()
         self.order = order
         self.lazy = LazyLevel(self.number)
-
-    def __enter__(self) -> None:
-        super().__enter__()
-        self.lazy.open = True
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)
@@ -76,11 +74,7 @@ class Jet(Traced):
     __slots__ = ("higher", "rule", "slopes")
 
     def __init__(
-        self,
-        value: Any,
-        higher: list[Any],
-        level: Level,
-        rule: tuple[Primitive, tuple[Any, ...]] | None = None,
+        self, value: Any, higher: list[Any], level: Level, rule: Rule | None = None
     ) -> None:
         self.value = value
         self.higher = higher
@@ -121,12 +115,9 @@ class Jet(Traced):
         derivative = u.nth(k)
         if derivative is ZERO or slope is ZERO:
             return ZERO
-        if _is_unknown(derivative):
-            return derivative
-        if isinstance(slope, Linear):
+        if isinstance(slope, Linear) and not getattr(type(derivative), "unknown", False):
             if k not in pushed:
-                term = slope.push(filled(derivative))
-                pushed[k] = term if _is_unknown(term) else filled(term)
+                pushed[k] = filled(slope.push(filled(derivative)))
             return self._differentiate(pushed[k], j)
         return push(self._differentiate(slope, j), derivative)
 
@@ -151,10 +142,6 @@ class Jet(Traced):
 def _drop_rule(arg: Any) -> Any:
     """Return an argument of a root without its own history, which the square does not need."""
     return Jet(arg.value, arg.higher, arg.level) if type(arg) is Jet else arg
-
-
-def _is_unknown(derivative: Any) -> bool:
-    return issubclass(type(derivative), PartialAdjoint) and derivative.unknown
 
 
 def _is_jet(arg: Any, level: Level) -> bool:

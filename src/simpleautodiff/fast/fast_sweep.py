@@ -22,6 +22,7 @@ from simpleautodiff.fast.thresholds import THRESHOLDS
 
 FLOATS = {float, np.float64}
 _PYTHON, _REALS = {int, float}, {int, *FLOATS}
+_WHOLE = {np.ndarray, *_REALS}  # adjoints without structural zeros
 _EXACT_UP_TO = 2**53  # integers up to here are exact as floats
 
 
@@ -43,17 +44,20 @@ def reverse_sweep(
     are written out; all others use their rules.
     """
     added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
-    divided, reals = TABLE["div"], _REALS
+    divided, reals, whole = TABLE["div"], _REALS, _WHOLE
     result, constant, ndarray = TapeNode, Constant, np.ndarray
     scalars, float64 = engine.scalars, np.float64  # which elements of arrays are
+    small, medium, find_pull = THRESHOLDS.small, THRESHOLDS.medium, PULLS.get
     arrays: ArraySweep | None = None  # what handles adjoints that are not single numbers
     try:
         for node in reversed(tape):
             adjoint = bar[node.index]
             if adjoint is None:
                 continue
-            primitive, kind = node.primitive, type(adjoint)
-            if kind is float or kind is float64 or kind in scalars:  # then no value has a shape
+            primitive, kind, size = node.primitive, type(adjoint), 0
+            if kind is ndarray:
+                size = adjoint.size
+            elif kind is float or kind is float64 or kind in scalars:  # then no value has a shape
                 if primitive is added or primitive is subtracted:
                     a, b = node.args
                     if type(a) is result:
@@ -132,18 +136,17 @@ def reverse_sweep(
                 elif issubclass(kind, PartialAdjoint) and not partly:
                     bar[node.index] = adjoint.filled()
                 continue
-            size = adjoint.size if kind is ndarray else 0
-            if size > THRESHOLDS.medium:
+            if size > medium:
                 arrays.pull_large(node, adjoint, 1.0)
             elif kind is Scaled:
                 arrays.pull_large(node, adjoint.array, adjoint.factor)
-            elif kind is not ndarray and issubclass(kind, PartialAdjoint):
+            elif kind not in whole and issubclass(kind, PartialAdjoint):
                 arrays.pull_partial(node, adjoint)
             else:
-                direct = PULLS.get(primitive)
+                direct = find_pull(primitive)
                 if direct is None or not direct(arrays, node, adjoint):
                     arrays.pull_by_rules(node, adjoint)
-                if size <= THRESHOLDS.small:
+                if size <= small:
                     continue
             if once:
                 bar[node.index] = None

@@ -71,13 +71,15 @@ def wrapping(a=NOT_GIVEN, b=NOT_GIVEN, {given}*rest):
 _PRODUCT = (
     "if (not is_fast or level.roots) and of_b is of_a "
     "and (p := a.primitive) is not None and (q := b.primitive) is not None "
-    "and p.squared is not None and q.squared is not None and may_be_0(x) and restate(a, b): "
+    "and p.squared is not None and q.squared is not None "
+    "and (type(x) is not float64 or not x) and may_be_0(x) and restate(a, b): "
     "return explain(a, b)"
 )
 RESTATED = {
     "mul": _PRODUCT,
     "matmul": _PRODUCT,
-    "power": "if may_be_root(a, b) and restate(a, b): return explain(a, b)",
+    "power": "if (of_b is not int or not is_fast or level.roots) "
+    "and may_be_root(a, b) and restate(a, b): return explain(a, b)",
 }
 
 # One array and plain settings, such as axes or an index.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import Traced, take_current, to_plain
-from simpleautodiff.errors import ArgumentError, cite_line
+from simpleautodiff.errors import ArgumentError, TraceError, cite_line
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.arguments import check_function, name_of
 from simpleautodiff.values.functions import optional
@@ -57,6 +57,11 @@ def solve_each(solve: F, *args: Any) -> Any:
     if not levels:
         return solve(*args)
     level: Any = max(levels, key=lambda level: level.number)
+    if not hasattr(level, "one_by_one"):
+        raise TraceError(
+            "a solver of SciPy runs at every call, as its steps depend on the numbers; jit what it "
+            f"calls, jit(f), and differentiate with grad{cite_line()}"
+        )
     return level.one_by_one(functools.partial(solve_each, solve), args)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from simpleautodiff.errors import ArgumentError, cite_line
+from simpleautodiff.errors import ArgumentError, DomainError, cite_line
 from simpleautodiff.plug.inputs import F, as_tuple, as_vector, has_nodes
 from simpleautodiff.plug.optimality import Minimisation, as_number, follow, settle
 from simpleautodiff.plug.plain_calls import PlainCall, name_root, root_of
@@ -41,6 +41,11 @@ def find_minimum(solver: F, *args: Any, **kwargs: Any) -> Any:
     def read(arguments: Given, result: Any) -> Any:
         x = root_of(result)
         settled = call.attempt(lambda: settle(kind(arguments).problem(), x, name))
+        if arguments.get("finish", "") is None:
+            call.failure = DomainError(
+                f"{name} with finish=None returns a point of its grid, whose derivative is not "
+                f"that of the minimum; leave finish=None out{cite_line()}"
+            )
         return settled or (0.0, False, np.nan if x is None else x)
 
     both, active, at = call.solve(read)
@@ -71,6 +76,7 @@ class Minimum:
         if "x1" in options:
             options["bounds"] = (options["x1"], options["x2"])
         constraints = [_read_constraint(each) for each in _listed(options.get("constraints"))]
+        constraints += _read_functions(options)
         if (bounds := options.get("bounds")) is not None:
             constraints.append((_same, *_read_bounds(bounds)))
         return Minimisation(self.value, constraints)
@@ -80,7 +86,8 @@ class Minimum:
         found = returned.results[0]
         known = name_root(found, x)
         if isinstance(found, tuple):
-            known[1] = returned.keep_value(found[1], self.value(x))
+            if isinstance(found[1], (float, np.ndarray)):  # not a count
+                known[1] = returned.keep_value(found[1], self.value(x))
         elif isinstance(found, dict):
             known["fun"] = returned.keep_value(found["fun"], self.value(x))
             if "jac" in found and np.shape(found["jac"]) == np.shape(found["x"]):
@@ -108,6 +115,22 @@ def _read_constraint(constraint: Any) -> tuple[F, Any, Any]:
     if hasattr(constraint, "A"):
         return (lambda x: constraint.A @ x), constraint.lb, constraint.ub
     return constraint.fun, constraint.lb, constraint.ub
+
+
+def _read_functions(given: Given) -> list[tuple[F, Any, Any]]:
+    """Return the constraints that fmin_slsqp and fmin_cobyla take as functions."""
+    args, own = as_tuple(given.get("args")), given.get("consargs")
+    found = []
+    for name, upper in (("eqcons", 0.0), ("ieqcons", np.inf), ("cons", np.inf)):
+        of_args = args if own is None or name != "cons" else as_tuple(own)
+        several = f"f_{name}"
+        functions = [given[several]] if given.get(several) else _listed(given.get(name))
+        found += [(_bind(f, of_args), 0.0, upper) for f in functions]
+    return found
+
+
+def _bind(f: F, args: tuple[Any, ...]) -> F:
+    return lambda x: f(x, *args)
 
 
 def _read_bounds(bounds: Any) -> tuple[Any, Any]:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.lost_derivatives import no_scipy_rule
 from simpleautodiff.arrays.newton import newton_steps
 from simpleautodiff.core.level import to_plain
-from simpleautodiff.errors import ArgumentError, DomainError, cite_line
+from simpleautodiff.errors import ArgumentError, DomainError, RuleError, cite_line
 from simpleautodiff.plug import ode
 from simpleautodiff.plug.closures import HeldNodes
 from simpleautodiff.plug.implicit import check_single, flatten_function, newton_step, plain_step
@@ -34,6 +35,9 @@ def call_solver(
     """Call a solver of SciPy, by `call_plainly` if nothing that it is given holds a node."""
     held = HeldNodes((args, kwargs))
     if held.nodes:
+        if carrier == "refuse":
+            module = solver.__module__.split(".")[1]
+            raise no_scipy_rule(f"{module}.{solver.__name__}")
         carry = globals()[carrier]
         return carry(*[solver] * carrier.startswith("find_"), *args, **kwargs)
     args, kwargs = held.replace(())
@@ -58,7 +62,13 @@ def find_root(solver: F, *args: Any, **kwargs: Any) -> Any:
     call = PlainCall(solver, args, kwargs)
 
     def read(arguments: dict[str, Any], result: Any) -> Any:
-        x = np.asarray(root_of(result), dtype=float)
+        x = np.asarray(root_of(result))
+        if x.dtype.kind == "c":
+            raise RuleError(
+                f"scipy.optimize.{solver.__name__}: a complex root has no derivative rule; solve "
+                f"for its real and its imaginary part, two unknowns of scipy.optimize.root"
+                f"{cite_line()}"
+            )
         plain = flatten_function(functools.partial(_equation, call, arguments), x.shape)
         call.attempt(lambda: _check_root(solver, plain, x.ravel()))
         return x

@@ -266,10 +266,10 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:
     """Return the pseudoinverse; its rank is taken to be locally constant.
 
-    The pseudoinverse of a Hermitian matrix is the same, computed from its eigenvalues.
+    The pseudoinverse of a Hermitian matrix is the same, and NumPy reads its lower triangle alone.
     """
     cut = rcond if rtol is None or rtol is np._NoValue else rtol
-    return factors.pinv(a, cut)
+    return factors.pinv(symmetrize(as_array(a), "L") if hermitian else a, cut)
 
 
 @implements(np.linalg.lstsq)

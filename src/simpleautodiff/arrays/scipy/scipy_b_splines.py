@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.registry import as_array, decide, implements_scipy
+from simpleautodiff.arrays.scipy import scipy_interpolate as checks
 from simpleautodiff.arrays.scipy.scipy_interpolate import b_spline, inner_knots
 from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.errors import InputError, RuleError, cite_line
@@ -132,7 +133,14 @@ def make_interp_spline(
         )
     make = optional("scipy.interpolate", "a spline").make_interp_spline
     y = as_array(y)
+    if check_finite:
+        checks.check_finite("make_interp_spline", y)
     axis = axis % len(shape_of(y))
+    if np.shape(x) != shape_of(y)[axis : axis + 1]:
+        raise InputError(
+            f"make_interp_spline: x of shape {np.shape(x)} and y of shape {shape_of(y)} are "
+            f"incompatible along axis {axis}{cite_line()}"
+        )
     columns = np.moveaxis(y, axis, 0)
     rows = np.eye(shape_of(columns)[0])
     if bc_type == "periodic":

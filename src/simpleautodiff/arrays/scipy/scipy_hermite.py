@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from simpleautodiff.arrays.registry import as_array, decide, implements_scipy
-from simpleautodiff.arrays.scipy.scipy_interpolate import take_coefficients
+from simpleautodiff.arrays.scipy.scipy_interpolate import check_finite, take_coefficients
 from simpleautodiff.errors import InputError, cite_line
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import reshape, shape_of
@@ -76,6 +76,7 @@ def _set_out(spline: Any, x: Any, y: Any, axis: int, extrapolate: Any) -> None:
         )
     if not decide(_increases, x):
         raise InputError(f"{type(spline).__name__} takes increasing points x{cite_line()}")
+    check_finite(type(spline).__name__, y)
     spline.extrapolate = extrapolate if extrapolate == "periodic" else bool(extrapolate)
     spline.axis = axis
 

@@ -97,10 +97,21 @@ def make_cubic_spline(
             "CubicSpline of nodes takes plain points x, and bc_type 'not-a-knot', 'clamped' or "
             f"'natural'; it got {type(x).__name__} and {bc_type!r}{cite_line()}"
         )
+    check_finite("CubicSpline", y)
     kind = type(spline)
     kind.__init__(spline, x, np.zeros(shape_of(y)), axis, bc_type, extrapolate)
     basis = kind(x, np.eye(len(spline.x)), bc_type=bc_type).c
     take_coefficients(spline, spline.x, np.tensordot(basis, np.moveaxis(y, axis, 0), axes=(2, 0)))
+
+
+def check_finite(name: str, y: Any) -> None:
+    """Refuse values that no spline goes through, as SciPy does."""
+    if not decide(_are_finite, y):
+        raise InputError(f"{name}: y must contain only finite values{cite_line()}")
+
+
+def _are_finite(y: Any) -> Any:
+    return np.all(np.isfinite(y))
 
 
 def take_coefficients(spline: Any, x: Any, c: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, PLAINLY, SCIPY
-from simpleautodiff.arrays.registry import as_array, implements_scipy
+from simpleautodiff.arrays.registry import as_array, implements_scipy, is_batch
 from simpleautodiff.arrays.scipy.sparse_nodes import (
     SparseNode,
     as_sparse_node,
@@ -16,7 +16,7 @@ from simpleautodiff.arrays.scipy.sparse_nodes import (
     make_diagonals,
     multiply_by_kronecker,
 )
-from simpleautodiff.core.level import Traced, take_current
+from simpleautodiff.core.level import Traced, take_current, to_plain
 from simpleautodiff.errors import ArgumentError, RuleError, cite_line
 from simpleautodiff.rules.array import sparse_products as sparse
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -102,6 +102,10 @@ class FactoredMatrix:
 
     def __init__(self, A: Any, *options: Any, **named: Any) -> None:
         self.matrix = as_sparse_node(A)
+        data = to_plain(self.matrix.data)
+        if not is_batch(data):  # SciPy refuses singular matrices, and options
+            splu = optional("scipy.sparse.linalg", "a factored matrix").splu
+            splu(self.matrix.pattern.matrix(data).tocsc(), *options, **named)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -110,10 +114,17 @@ class FactoredMatrix:
 
     def solve(self, rhs: Any, trans: str = "N") -> Any:
         """Solve a system with the matrix, or with its transpose."""
-        if trans not in ("N", "T"):
-            raise RuleError(f"solve of splu takes trans 'N' or 'T', not {trans!r}{cite_line()}")
-        pattern = self.matrix.pattern if trans == "N" else self.matrix.pattern.transposed
-        return sparse.sparse_solve(self.matrix.data, as_array(rhs), pattern)
+        return _solve_factored(self.matrix.data, rhs, self.matrix.pattern, trans)
+
+
+def _solve_factored(data: Any, rhs: Any, pattern: sparse.Pattern, trans: str) -> Any:
+    """Solve a system with a sparse matrix, or with its transpose."""
+    if trans not in ("N", "T", "H") or (trans == "H" and dtype_of(data).kind == "c"):
+        raise RuleError(
+            f"solve of splu takes trans 'N' or 'T', and 'H' for real matrices, not {trans!r}"
+            f"{cite_line()}"
+        )
+    return sparse.sparse_solve(data, as_array(rhs), pattern if trans == "N" else pattern.transposed)
 
 
 SCIPY["sparse.linalg.splu"] = FactoredMatrix
@@ -152,10 +163,8 @@ class PlainFactors:
         rhs = take_current(rhs)
         if not isinstance(rhs, Traced):
             return self._superlu.solve(rhs, trans)
-        if trans not in ("N", "T"):
-            raise RuleError(f"solve of splu takes trans 'N' or 'T', not {trans!r}{cite_line()}")
         data, pattern = self._system
-        return sparse.sparse_solve(data, rhs, pattern if trans == "N" else pattern.transposed)
+        return _solve_factored(data, rhs, pattern, trans)
 
 
 def _factor_plainly(splu: Any, A: Any, *args: Any, **kwargs: Any) -> Any:

@@ -41,13 +41,25 @@ INSTEAD.update(
 
 
 _ROOTS = (
-    *("anderson", "bisect", "brenth", "brentq", "broyden1", "broyden2", "fixed_point", "fsolve"),
+    *("anderson", "bisect", "brenth", "brentq", "broyden1", "broyden2", "diagbroyden"),
+    *("excitingmixing", "fixed_point", "fsolve", "linearmixing"),
     *("newton", "newton_krylov", "ridder", "root", "root_scalar", "toms748"),
 )
 _MINIMA = (
     *("basinhopping", "brent", "brute", "curve_fit", "differential_evolution", "direct"),
-    *("dual_annealing", "fmin", "fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_ncg"),
-    *("fmin_powell", "fminbound", "golden", "least_squares", "leastsq", "linprog", "lsq_linear"),
+    *("dual_annealing", "fmin", "fmin_bfgs", "fmin_cg", "fmin_cobyla", "fmin_l_bfgs_b"),
+    *(
+        "fmin_ncg",
+        "fmin_powell",
+        "fmin_slsqp",
+        "fmin_tnc",
+        "fminbound",
+        "golden",
+        "least_squares",
+        "leastsq",
+        "linprog",
+        "lsq_linear",
+    ),
     *("minimize", "minimize_scalar", "nnls", "shgo"),
 )
 CARRIED = {  # solvers whose results are given derivatives, and by which function
@@ -57,11 +69,24 @@ CARRIED = {  # solvers whose results are given derivatives, and by which functio
     "integrate.solve_ivp": "solve_ivp",
 }
 
+WITHOUT_DERIVATIVE = {  # refused when they are called with nodes: what to write instead
+    "integrate.solve_bvp": "find the missing initial values by simpleautodiff.plug.solve_root, of "
+    "what is left at the other end of simpleautodiff.plug.solve_ivp",
+    "integrate.quad_vec": "integrate each element by scipy.integrate.quad",
+    "integrate.tanhsinh": "write scipy.integrate.quad(f, a, b)",
+    "interpolate.griddata": "the interpolation is linear in the values: find its matrix W by "
+    "griddata(points, np.eye(len(points)), xi), and write W @ values",
+    "optimize.milp": "find the integers by plain numbers, and the others by scipy.optimize.linprog "
+    "with the integers fixed",
+    "optimize.isotonic_regression": "write np.mean of each block of the plain result",
+}
+INSTEAD.update(WITHOUT_DERIVATIVE)
+
 
 def patch_solvers(prefix: str, module: Any) -> dict[int, Any]:
     """Patch the solvers of a module of SciPy; return the new functions by the id of the old."""
     patched = {}
-    for key, carrier in CARRIED.items():
+    for key, carrier in (CARRIED | dict.fromkeys(WITHOUT_DERIVATIVE, "refuse")).items():
         name = key.rpartition(".")[2]
         if key.startswith(f"{prefix}.") and hasattr(module, name):
             original = getattr(module, name)

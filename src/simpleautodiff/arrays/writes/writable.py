@@ -55,10 +55,10 @@ def current(self: Writable) -> Any:
     if view is not None:
         base, cell = view.base, view.cell
         if cell is None:
-            return view.read(base.current)
+            return view.read(current(base))
         if cell in base.writes:
             return unpromote(base.writes[cell])
-        return view.read(unpromote(base.value) if _fits(base, cell) else base.current)
+        return view.read(unpromote(base.value) if _fits(base, cell) else current(base))
     if type(self.value) is not TapeNode:
         self.value = unpromote(self.value)
     if self.writes:
@@ -68,16 +68,19 @@ def current(self: Writable) -> Any:
 
 def replace(self: Writable, new: Any) -> None:
     """Replace the content, in the array's dtype; the array that it is a view of changes with it."""
-    new = cast_to_dtype(self, new)
-    if self.as_view is None:
+    view = self.as_view
+    if view is None:
+        new = cast_to_dtype(self, new)
         if self.layout is None:
             _memory_layout(self)  # the memory layout stays the same
-        if isinstance(self.value, Traced) and not isinstance(new, Traced):
+        if not isinstance(new, Traced) and isinstance(self.value, Traced):
             new = set_item(self.value, new, ...)  # the value stays a node
         self.value, self.writes = new, {}
-    elif self.as_view.cell is None or not write_cell(self.as_view.base, self.as_view.cell, new):
-        base = self.as_view.base
-        base.current = self.as_view.write(base.current, new)
+        return
+    base = view.base
+    new = cast_to_dtype(base, new)
+    if view.cell is None or not write_cell(base, view.cell, new):
+        replace(base, view.write(current(base), new))
 
 
 def _fits(self: Writable, cell: Cell) -> bool:
@@ -91,7 +94,7 @@ def _fits(self: Writable, cell: Cell) -> bool:
 
 def as_cell(self: Writable, index: Any) -> Cell | None:
     """Return an index of integers, as nonnegative ones; None for any other index."""
-    full, _ = self.form or _find_form(self)
+    full, _ = self.form or find_form(self)
     if type(index) is int:
         return (index % full[0],) if full and -full[0] <= index < full[0] else None
     if type(index) is slice:
@@ -111,7 +114,7 @@ def as_cell(self: Writable, index: Any) -> Cell | None:
     return tuple(cell)
 
 
-def _find_form(self: Writable) -> tuple[tuple[int, ...], Any]:
+def find_form(self: Writable) -> tuple[tuple[int, ...], Any]:
     """Return the shape and dtype of a writable array, without applying pending writes."""
     view = self.as_view
     if view is None:
@@ -126,18 +129,18 @@ def _find_form(self: Writable) -> tuple[tuple[int, ...], Any]:
 
 def shape(self: Writable) -> tuple[int, ...]:
     """Return the shape of a writable array."""
-    form: tuple[tuple[int, ...], Any] = self.form or _find_form(self)
+    form: tuple[tuple[int, ...], Any] = self.form or find_form(self)
     return form[0]
 
 
 def dtype(self: Writable) -> Any:
     """Return the dtype of a writable array."""
-    return (self.form or _find_form(self))[1]
+    return (self.form or find_form(self))[1]
 
 
 def cast_to_dtype(self: Writable, value: Any) -> Any:
     """Cast a value to the dtype of the array, as NumPy does when writing."""
-    _, wanted = self.form or _find_form(self)
+    _, wanted = self.form or find_form(self)
     kind = type(value)
     if kind in NODES:
         if type(value.value) in _NUMPY and value.value.dtype is wanted:
@@ -161,7 +164,7 @@ _FLOAT = np.dtype(float)
 
 def write_cell(self: Writable, cell: Cell, value: Any) -> bool:
     """Record a write to a cell as pending; return whether that was possible."""
-    full, wanted = self.form or _find_form(self)
+    full, wanted = self.form or find_form(self)
     if not _fits(self, cell):
         return False
     if type(value) in NODES and type(value.value) is np.float64 and wanted is _FLOAT:
@@ -214,18 +217,22 @@ def _as_array(value: Any) -> Any:
 
 def get_item(self: Writable, index: Any) -> Any:
     """Return the selected elements: a view for a basic index, otherwise a scalar or a copy."""
-    full, _ = self.form or _find_form(self)
+    full, _ = self.form or find_form(self)
     kind = type(index)
-    if kind is slice and full:
+    if kind is slice and full and index.step is None:
         return Writable(None, IndexedView(self, index))
-    if kind is not int:
+    cell: Cell | None
+    if kind is int and full:
+        cell = (index % full[0],) if -full[0] <= index < full[0] else None
+    else:
         index = to_plain_index(index)
-    cell = as_cell(self, index)
+        cell = as_cell(self, index)
     if cell is not None and len(cell) == len(full):
         writes = self.writes
         if cell in writes:
             return writes[cell]
-        array = self.value if _fits(self, cell) else self.current
+        free = not writes and self.as_view is None  # nothing is pending
+        array = self.value if free or _fits(self, cell) else current(self)
         place = cell if len(cell) > 1 else cell[0]
         is_node = type(array) is TapeNode
         return getitem(array, place) if is_node else _read(unpromote(array), place)

@@ -42,6 +42,7 @@ from simpleautodiff.arrays.writes.writable import (
     as_cell,
     current,
     dtype,
+    find_form,
     flat_view,
     get_item,
     imaginary_part,
@@ -55,7 +56,7 @@ from simpleautodiff.arrays.writes.writable import (
     write_cell,
 )
 from simpleautodiff.core.level import Traced, Written, take_current, to_plain
-from simpleautodiff.core.node import NODES
+from simpleautodiff.core.node import NODES, TapeNode
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, TraceError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import find_batches, flat_indices, is_basic, set_item
@@ -81,21 +82,25 @@ def _get_attribute(self: Writable, name: str) -> Any:
 
 
 def _set(self: Writable, index: Any, value: Any) -> None:
-    index = index if type(index) is int else to_plain_index(index)
-    cell = as_cell(self, index)
+    kind = type(index)
+    if kind is not int and kind is not slice:
+        index = to_plain_index(index)
+    _, form_dtype = self.form or find_form(self)
+    cell = as_cell(self, index) if kind is not slice else None
     if type(value) not in NODES:
         if is_written_where_it_lies(self, index, value):
             return
         value = take_current(value)
         if type(value) is list or type(value) is tuple:
             value = FUNCTIONS[np.asarray](value)
-    if self.form[1] is not _FLOAT:  # `as_cell` has found it
+    if form_dtype is not _FLOAT:
         _check_dtype(self, value)
     if cell is not None and write_cell(self, cell, value):
         return
-    value = repeat_for_flat(self, index, value)
-    if type(index) is slice:
-        self.current = set_item(self.current, value, index)
+    if self.as_view is not None:
+        value = repeat_for_flat(self, index, value)
+    if kind is slice:
+        replace(self, set_item(current(self), value, index))
         return
     if find_batches(index):
         self.current = put_each(self.current, value, index)
@@ -231,23 +236,33 @@ _VIEW_FUNCTIONS: set[Any] = {
 }
 
 
-def _make_binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda self, other: as_made(function(self.current, take_current(other)))
+_OPERANDS = {TapeNode, float, int, np.float64, np.ndarray}  # of which nothing need be asked
 
 
-def _make_reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda self, other: as_made(function(take_current(other), self.current))
+def _make_binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    function = getattr(operator, name)
+    wrapping = BINARY.get(name, function)
+
+    def calculate(self: Writable, other: Any) -> Any:
+        now = current(self)
+        if type(now) is TapeNode and type(other) in _OPERANDS:
+            return wrapping(other, now) if reflected else wrapping(now, other)
+        other = take_current(other)
+        return as_made(function(other, now) if reflected else function(now, other))
+
+    return calculate
 
 
 def _make_in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def change(self: Writable, other: Any) -> Writable:
-        new = function(self.current, take_current(other))
-        if shape_of(new) != shape(self):
+        now = current(self)
+        new = function(now, take_current(other))
+        if shape_of(new) != shape_of(now):
             raise ArgumentError(
                 f"an array of shape {shape(self)} cannot be changed in place to shape "
                 f"{shape_of(new)}{cite_line()}"
             )
-        self.current = new
+        replace(self, new)
         return self
 
     return change
@@ -325,13 +340,10 @@ def methods_of_writable() -> dict[str, Any]:
         "__hash__": None,
     }
     for name in _BINARY_OPERATORS:
-        function = getattr(operator, name)
-        methods[f"__{name}__"] = _make_binary(function)
-        methods[f"__r{name}__"] = _make_reflected(function)
-        methods[f"__i{name}__"] = _make_in_place(function)
-    methods |= {
-        f"__{name}__": _make_binary(getattr(operator, name)) for name in _COMPARISON_OPERATORS
-    }
+        methods[f"__{name}__"] = _make_binary(name)
+        methods[f"__r{name}__"] = _make_binary(name, reflected=True)
+        methods[f"__i{name}__"] = _make_in_place(getattr(operator, name))
+    methods |= {f"__{name}__": _make_binary(name) for name in _COMPARISON_OPERATORS}
     methods |= {f"__{name}__": _make_unary(getattr(operator, name)) for name in _UNARY_OPERATORS}
     SPECIAL_METHODS.update({name: method for name, method in methods.items() if name[:2] == "__"})
     for name in ("__getattr__", "__hash__"):

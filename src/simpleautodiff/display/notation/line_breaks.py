@@ -6,16 +6,19 @@ import re
 import textwrap
 import unicodedata
 
+_NAME_BEFORE_SIGN = re.compile(r" *\S+ +(?== )")
+
 
 def fit_lines(text: str, width: int) -> str:
     """Break the lines that are longer than a terminal is wide, before = signs where it can be.
 
-    Where one row of a table is too long, all its rows lose their columns, so that they look alike.
+    Where one row of a table is too long, all its rows lose their columns, so that they look alike;
+    their first = signs stay below each other.
 
     Examples
     --------
     >>> print(fit_lines("v1  = log(x1) = log(2)  = 0.693", 18))
-    v1 = log(x1)
+    v1  = log(x1)
         = log(2)
         = 0.693
     """
@@ -39,15 +42,18 @@ def break_line(line: str, width: int) -> list[str]:
     if not line.strip("─"):
         return [line[:width]]
     indent = line[: len(line) - len(line.lstrip())]
-    first, *others = re.split(r" +(?== )| {2,}", line.strip())
-    lines = [indent + first]
+    name = _NAME_BEFORE_SIGN.match(line)
+    start = name[0] if name else indent
+    below = " " * count_columns(start) if name else f"{indent}    "
+    first, *others = re.split(r" +(?== )| {2,}", line[len(start) :].strip())
+    lines = [start + first]
     for piece in others:
         space = " " if piece.startswith("=") else "   "
         if count_columns(lines[-1] + space + piece) <= width:
             lines[-1] += space + piece
         else:
-            lines.append(f"{indent}    {piece}")
-    return [part for line in lines for part in _break_words(line, width, f"{indent}      ")]
+            lines.append(below + piece)
+    return [part for line in lines for part in _break_words(line, width, f"{below}  ")]
 
 
 def _break_words(line: str, width: int, indent: str) -> list[str]:

@@ -3,6 +3,7 @@
 engine_shapes    the shapes engines are written in, found automatically
 node_shapes      those with nodes: Value, Var, Node
 tape_shapes      those that record: Tape, graph.mul(x, z)
+feed_shapes      those whose numbers come later: Executor([y]).run({x: 2.0})
 function_shapes  those with functions: grad(f), dual numbers
 partials_shape   nodes with local derivatives, before there is a sweep
 learner_engine   a learner's engine, used through one interface
@@ -17,6 +18,7 @@ prediction       the numbers that such an engine finds
 known_faults     rules and how they go wrong, and what else can be wrong
 mistakes         the misconceptions: what is said about each, and where to read
 answers          what is right: the library's own numbers
+case_run         one case in one mode: what was asked, and what was answered
 diagnosis        from numbers to misconceptions
 shrinking        a failing graph made as small as it can be
 grade_report     the diagnosis as text, JSON, JUnit's XML and HTML

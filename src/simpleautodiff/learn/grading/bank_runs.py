@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from simpleautodiff.learn.grading.bank import BANK, Case
-from simpleautodiff.learn.grading.diagnosis import CaseRun
+from simpleautodiff.learn.grading.case_run import CaseRun
 from simpleautodiff.learn.grading.prediction import predict
 from simpleautodiff.learn.grading.processes import ENDS, Runner
 from simpleautodiff.learn.graphs import EASY, Graph, random_graph

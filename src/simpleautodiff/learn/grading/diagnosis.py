@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
-from typing import Any
 
-from simpleautodiff.learn.grading.answers import answer, bounds
-from simpleautodiff.learn.grading.bank import Case, Script
+from simpleautodiff.learn.grading.case_run import BY_CONSTANT, CaseRun, agree, as_written, is_met
 from simpleautodiff.learn.grading.known_faults import (
-    APART,
     ASSIGNED,
     ASSIGNED_TERMS,
-    BY_VALUE,
-    COMMUTED,
-    COMPOSED,
-    COMPOSITIONS,
     FAULTS,
     IN_TURN,
     INVERTED,
@@ -26,128 +17,11 @@ from simpleautodiff.learn.grading.known_faults import (
     READY,
     RULES,
     STYLES,
-    SUBTRACTED,
-    UNCHAINED,
     VARIANTS,
     WAYS,
     WRONG_RULES,
     ZEROS,
 )
-from simpleautodiff.learn.grading.prediction import predict
-
-Vector = list[float | None]
-_answer = lru_cache(1024)(answer)  # the graphs of the bank are asked for again and again
-_predict = lru_cache(2**17)(predict)
-
-
-@dataclass
-class CaseRun:
-    """One case in one mode: what was asked, and what the engine answered."""
-
-    case: Case
-    mode: str
-    script: Script
-    result: dict[str, Any]
-    predictions: dict[Any, Vector | None] = field(default_factory=dict, repr=False)
-
-    @property
-    def numbers(self) -> bool:
-        """Whether the engine returned numbers."""
-        return "sweeps" in self.result
-
-    @property
-    def sweeps(self) -> int:
-        """How many sweeps of one graph are asked for, one after the other."""
-        actions = [action for action, *_ in self.script]
-        return actions[::-1].index("build")  # since it was last built
-
-    @cached_property
-    def right(self) -> Vector:
-        """The right numbers, by the library."""
-        return self.vector(*_answer(self.case.graph, self.script))
-
-    @cached_property
-    def found(self) -> Vector:
-        """The numbers that the engine found; a missing one counts as 0."""
-        raw = self.vector(self.result["values"], self.result["sweeps"])
-        if raw[0] is None:  # some shapes of engines do not show values
-            raw[0] = self.right[0]
-        return [0.0 if number is None else number for number in raw]
-
-    @cached_property
-    def has_none(self) -> bool:
-        """Whether some derivative is None."""
-        return None in self.vector({}, self.result["sweeps"])[1:]
-
-    def vector(self, values: Any, sweeps: Sequence[Any]) -> Vector:
-        """List the numbers to compare: the value, and the derivatives that were asked for."""
-        graph, case = self.case.graph, self.case
-        numbers: Vector = [values.get(graph.output)]
-        asked = [action for action in self.script if action[0] in ("forward", "reverse")]
-        for (mode, _), sweep in zip(asked, sweeps, strict=True):
-            outputs = case.wanted if case.wanted and case.way != "interior" else (graph.output,)
-            names = graph.names if mode == "reverse" else outputs
-            numbers += [sweep.get(name) for name in names]
-        return numbers
-
-    @cached_property
-    def is_alone(self) -> bool:
-        """Whether the case is one sweep through a single operation on different inputs."""
-        graph = self.case.graph
-        plain = self.numbers and self.case.way == "once"
-        if not plain or self.case.kink or self.case.length or len(graph.steps) != 1:
-            return False
-        _, operation, args = graph.steps[0]
-        inputs = args[:1] if operation == "pow" else args
-        return set(inputs) <= set(graph.names) and len(set(inputs)) == len(inputs)
-
-    @cached_property
-    def ok(self) -> bool:
-        """Whether everything is right."""
-        if not self.numbers or self.has_none:
-            return False
-        if not self.case.kink:
-            return agree(self.found, self.right)
-        between = bounds(self.case.graph, self.script)
-        pairs = [
-            self.vector({}, [{n: b[k] for n, b in s.items()} for s in between]) for k in (0, 1)
-        ]
-        return all(
-            low is not None and high is not None and number is not None
-            and low - 1e-4 <= number <= high + 1e-4
-            for low, high, number in zip(pairs[0][1:], pairs[1][1:], self.found[1:], strict=True)
-        )  # fmt: skip
-
-    @cached_property
-    def foreign(self) -> frozenset[str]:
-        """The faults that cannot show here, as the graph lacks the operations they change."""
-        used = as_written(self.case.graph.operations)
-        ways = set() if used & {"sub", "div", "neg"} else {*COMPOSITIONS}
-        args = [arg for _, _, args in self.case.graph.steps for arg in args]
-        ways |= set() if "div" in used else {BY_VALUE}
-        ways |= set() if "neg" in used else {SUBTRACTED}
-        if all(isinstance(arg, str) for arg in args):
-            ways |= {APART, COMMUTED} if COMPOSED in ways else {COMMUTED}
-        return frozenset({*ways, *(f for f in FAULTS if not is_met(f, used))})
-
-    def explained(self, faults: Collection[str], style: str = "search", turned: int = 0) -> bool:
-        """Tell whether an engine with these faults would find the same numbers."""
-        key = frozenset(faults) - self.foreign, style, turned
-        if key not in self.predictions:
-            made = _predict(self.case.graph, self.script, *key)
-            self.predictions[key] = made and self.vector(*made)
-        prediction = self.predictions[key]
-        return prediction is not None and agree(self.found, prediction)
-
-
-def agree(found: Vector, wanted: Vector) -> bool:
-    """Tell whether numbers are equal up to rounding."""
-    return all(
-        a is not None
-        and b is not None
-        and (a == b or math.isclose(a, b, rel_tol=1e-7, abs_tol=1e-9) or (a != a and b != b))
-        for a, b in zip(found, wanted, strict=True)
-    )
 
 
 @dataclass(frozen=True)
@@ -157,26 +31,65 @@ class Diagnosis:
     faults: tuple[str, ...] = ()
     certain: bool = True
     others: tuple[str, ...] = ()  # faults that explain the same numbers as well
+    operations: tuple[str, ...] = ()  # those whose rule is wrong in a way that is not known
 
 
 def explain(runs: Sequence[CaseRun]) -> Diagnosis:
     """Find the fewest faults with which the model finds the same numbers in every run.
 
     A fault may be in one mode only, so if nothing explains both modes, each is explained by itself.
-    Graphs of a single operation show which rules are wrong, however many there are.
+    Graphs of a single operation show which rules are wrong, however many there are. Where one of
+    them is wrong in a way that is not known, graphs without it show what else is wrong.
     """
     runs = [run for run in runs if run.numbers and not (run.case.kink or run.case.length)]
     runs = [run for run in runs if run.case.way != "failed"]
+    found = _explain_known(runs)
+    if found.certain:
+        return found
+    beside = [_find_unknown_rules(runs, found.faults, constants) for constants in (False, True)]
+    for operations in dict.fromkeys(filter(None, beside)):
+        spoiled = {*operations, *(f"{operation}{BY_CONSTANT}" for operation in operations)}
+        rest = _explain_known([run for run in runs if spoiled.isdisjoint(run.kinds)])
+        if rest.certain or operations == beside[-1]:
+            return replace(rest, operations=operations)
+    return found
+
+
+def _find_unknown_rules(
+    runs: Sequence[CaseRun], known: tuple[str, ...], constants: bool
+) -> tuple[str, ...]:
+    """Return the operations that are wrong by themselves, in a way that is not known.
+
+    There must be others that are right, or else it is no matter of rules.
+    """
+    alone = [run for run in runs if run.is_alone or (constants and run.has_constant)]
+    rules = {
+        mode: tuple(_find_wrong_rules([run for run in runs if run.mode == mode]))
+        for mode in ("reverse", "forward")
+    }
+    explained = [run for run in alone if run.ok or blame(run, (*known, *rules[run.mode]))]
+    told = {id(run) for run in explained}
+    wrong = {kind for run in alone if id(run) not in told for kind in run.kinds}
+    wrong -= {f"{kind}{BY_CONSTANT}" for kind in wrong}
+    right = {kind for run in explained for kind in run.kinds} - wrong
+    return tuple(sorted(wrong)) if len(right) > 1 else ()
+
+
+def _explain_known(runs: Sequence[CaseRun]) -> Diagnosis:
+    """Find the fewest known faults with which the model finds the same numbers in every run."""
     by_mode = [[run for run in runs if run.mode == mode] for mode in ("reverse", "forward")]
     wrong = [part for part in by_mode if not all(agree(run.found, run.right) for run in part)]
     if not wrong:
         return Diagnosis()
-    found = _exact(runs)
-    if found and (len(found.faults) == 1 or len(wrong) == sum(map(bool, by_mode))):
+    both = len(wrong) == sum(map(bool, by_mode))
+    found = _exact(runs, most=2 if both else 1)
+    if found:
         return found
     parts = [_explain_mode(part) for part in wrong]
     faults = dict.fromkeys(fault for part in parts for fault in part.faults)
     certain = all(part.certain for part in parts)
+    if not (both or (certain and len(faults) == 1)):
+        found = _exact(runs)
     if found and not (certain and len(faults) < len(found.faults)):
         return found
     return Diagnosis(tuple(faults), certain, tuple(x for part in parts for x in part.others))
@@ -211,8 +124,8 @@ def _add_to(rules: tuple[str, ...], runs: Sequence[CaseRun]) -> Diagnosis | None
     return None
 
 
-def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
-    """Return one or two faults that explain all runs, if there are any."""
+def _exact(runs: Sequence[CaseRun], most: int = 2) -> Diagnosis | None:
+    """Return one fault that explains all runs, or at most so many, if there are any."""
     failing = sorted((run for run in runs if not agree(run.found, run.right)), key=_size)
     if not failing:
         return Diagnosis()
@@ -231,8 +144,10 @@ def _exact(runs: Sequence[CaseRun]) -> Diagnosis | None:
     styles = ("search", "tape", "tape to the end", *more, *ZEROS)
     faults = _find_candidates(failing)
     pairs = [p for p in combinations(faults, 2) if len(set(p) & set(ORDER_FAULTS)) < 2]
+    if failing[0].is_alone:  # of a single operation: one of the two must show there by itself
+        pairs = [pair for pair in pairs if any(map(failing[0].shows, pair))]
     found: list[tuple[str, ...]] = []
-    for candidates in ([(fault,) for fault in faults], pairs):
+    for candidates in ([(fault,) for fault in faults], pairs)[:most]:
         for way in WAYS:
             if not found:
                 found = [some for some in candidates if exact(some, way)]
@@ -257,20 +172,6 @@ def _find_candidates(failing: Sequence[CaseRun]) -> list[str]:
     """Return the faults that may show in failing runs: those of a rule, if the rule is used."""
     used = as_written({op for run in failing for op in run.case.graph.operations})
     return [fault for fault in FAULTS if is_met(fault, used)]
-
-
-def as_written(operations: Collection[str]) -> set[str]:
-    """Return some operations, and those of which an engine may compose them."""
-    used = {*operations}
-    used |= {"add", "mul", "neg", "sub"} if used & {"sub", "neg", "div"} else set()
-    return used | ({"pow", "inverse"} if "div" in used else set())
-
-
-def is_met(fault: str, used: Collection[str]) -> bool:
-    """Tell whether a fault may show in graphs of these operations."""
-    one = {**ASSIGNED_TERMS, **WRONG_RULES}.get(fault, (UNCHAINED.get(fault, ""),))
-    rules = ASSIGNED.get(fault) or one[:1]
-    return rules == ("",) or not set(used).isdisjoint(rules)
 
 
 def _explain_plain(runs: Sequence[CaseRun], rules: tuple[str, ...]) -> Diagnosis | None:

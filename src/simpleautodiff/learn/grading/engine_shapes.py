@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from simpleautodiff.learn.grading.feed_shapes import FeedEngine
 from simpleautodiff.learn.grading.function_shapes import DualEngine, GradEngine
 from simpleautodiff.learn.grading.guessing import guess_names
 from simpleautodiff.learn.grading.learner_engine import LearnerEngine
@@ -22,6 +23,7 @@ from simpleautodiff.learn.grading.partials_shape import PartialsEngine
 from simpleautodiff.learn.grading.tape_shapes import RecorderEngine, TapeEngine
 
 SHAPES: dict[str, tuple[type[LearnerEngine], ...]] = {
+    "feed": (FeedEngine,),
     "tape": (TapeEngine, RecorderEngine),
     "value": (ValueEngine, PullEngine),
     "node": (NodeEngine, CarriedEngine),
@@ -75,6 +77,7 @@ def find_by_names(namespace: dict[str, Any], shape: str, names: dict[str, str]) 
     raise NoEngine(
         reason
         or "no engine was found: a class Node with forward or backward, a class Value with .grad "
-        "and backward(), a class Tape, a function grad(f), jvp or vjp, or dual numbers; or, before "
-        "there is a sweep, nodes with lists of their parents and partial derivatives"
+        "and backward(), a class Tape, a function grad(f), jvp or vjp, dual numbers, or "
+        "gradients(y, [x]) and Executor([y]).run({x: 2.0}); or, before there is a sweep, nodes "
+        "with lists of their parents and partial derivatives"
     )

@@ -18,14 +18,8 @@ from simpleautodiff.learn.grading.bank_runs import (
     run_on,
     run_programs,
 )
-from simpleautodiff.learn.grading.diagnosis import (
-    CaseRun,
-    Diagnosis,
-    Vector,
-    agree,
-    blame,
-    explain,
-)
+from simpleautodiff.learn.grading.case_run import CaseRun, Vector, agree
+from simpleautodiff.learn.grading.diagnosis import Diagnosis, blame, explain
 from simpleautodiff.learn.grading.grade_report import Finding, Report, name_numbers
 from simpleautodiff.learn.grading.known_faults import FAULTS, VARIANTS
 from simpleautodiff.learn.grading.mistakes import LIMIT, MISTAKES, blame_operation
@@ -63,9 +57,9 @@ def grade(
     seed
         Of the random programs: the same seed, the same report.
     shape, names
-        What cannot be guessed: "node", "value", "tape", "grad", "dual" or "partials"; and the names
-        of the class (`node`), of `backward`, `forward`, `grad`, `value`, `derivative` or an
-        operation.
+        What cannot be guessed: "node", "value", "tape", "grad", "dual", "feed" or "partials"; and
+        the names of the class (`node`), of `backward`, `forward`, `grad`, `value`, `derivative` or
+        an operation.
     needs
         The operations without which an engine does not pass; the graphs of other operations that it
         lacks are not asked, and the report says which these are.
@@ -163,19 +157,22 @@ def _find_differences(runs: list[CaseRun]) -> list[Finding]:
 
 def _find(runner: Runner, runs: list[CaseRun], memory: dict[str, Any]) -> list[Finding]:
     diagnosis = explain(runs)
-    remembering = _find_memory(runner, runs) if "unknown" in diagnosis.faults else None
+    unsure = "unknown" in diagnosis.faults or diagnosis.operations
+    remembering = _find_memory(runner, runs) if unsure else None
     findings = [
         Finding(
             MISTAKES[VARIANTS.get(fault, fault)],
-            _smallest_run(runs, fault, diagnosis.faults),
+            _smallest_run(runs, fault, diagnosis),
             diagnosis.certain,
             others=diagnosis.others if number == 0 else (),
         )
         for number, fault in enumerate(diagnosis.faults)
     ]
+    findings += [_blame_rule(runs, operation) for operation in diagnosis.operations]
     findings += _find_errors(runs, diagnosis)
     if remembering is not None:  # then what an error has left cannot be told, either
-        findings = [f for f in findings if f.mistake.name not in ("unknown", "phantom_child")]
+        untold = ("unknown", "phantom_child", "wrong_rule", "wrong_value")
+        findings = [f for f in findings if f.mistake.name not in untold]
         findings.append(Finding(MISTAKES["stale_sum"], remembering, True, SWEPT_AGAIN))
     living, shared = memory.get("living", 0), memory.get("shared", "")
     if living > 100:
@@ -183,9 +180,9 @@ def _find(runner: Runner, runs: list[CaseRun], memory: dict[str, Any]) -> list[F
     if shared:
         detail = f"all nodes have the same {shared}"
         findings = _blame_default(findings, detail, memory.get("written", False))
-    seen: dict[str, Finding] = {}
+    seen: dict[tuple[str, str], Finding] = {}
     for finding in findings:
-        seen.setdefault(finding.mistake.name, finding)
+        seen.setdefault((finding.mistake.name, finding.operation), finding)
     return list(seen.values())
 
 
@@ -210,10 +207,19 @@ def _blame_default(findings: list[Finding], detail: str, written: bool) -> list[
     return [Finding(mistake, unknown[0].run, True, detail), *rest]
 
 
-def _smallest_run(runs: list[CaseRun], fault: str, faults: Sequence[str]) -> CaseRun | None:
+def _blame_rule(runs: list[CaseRun], operation: str) -> Finding:
+    """Blame an operation that is wrong by itself, in a way that no known fault explains."""
+    alone = [run for run in runs if run.kinds == {operation} and (run.is_alone or run.has_constant)]
+    run = next(run for run in alone if not run.ok)
+    mistake = blame_operation(operation, value=not agree(run.found[:1], run.right[:1]))
+    return Finding(mistake, run, True, operation=operation)
+
+
+def _smallest_run(runs: list[CaseRun], fault: str, diagnosis: Diagnosis) -> CaseRun | None:
     """Return the smallest failing run that this fault explains; for "unknown", that none does."""
     failing = [run for run in runs if run.numbers and not run.ok]
-    known = [other for other in faults if other != "unknown"]
+    failing = [run for run in failing if run.kinds.isdisjoint(diagnosis.operations)] or failing
+    known = [other for other in diagnosis.faults if other != "unknown"]
     because = [
         run for run in failing
         if (not blame(run, known) if fault == "unknown" else not _same(run, fault))
@@ -273,6 +279,8 @@ def _name_error(run: CaseRun, runs: list[CaseRun]) -> str:
         len(args) == 2 and not isinstance(args[0], str) for _, _, args in run.case.graph.steps
     )
     named = {"RecursionError": "depth", "UnreadableResult": "unreadable"}
+    if run.result["error"] == "MemoryError" and (run.case.length or run.case.budget):
+        return "memory"
     if run.result["error"] in named:
         return named[run.result["error"]]
     if run.case.exposes in ("constant_output", "phantom_child"):
@@ -289,7 +297,8 @@ def _assign_cases(runs: list[CaseRun], findings: list[Finding]) -> list[Finding]
     faults = [fault for fault in FAULTS if VARIANTS.get(fault, fault) in names]
     last = [f for f in findings if f.mistake.name in LAST or f.detail == SWEPT_AGAIN]
     rest = [f.mistake.name for f in last if f.mistake.kind != LIMIT]
-    cases: dict[str, set[str]] = {name: set() for name in names}
+    keys = [(finding.mistake.name, finding.operation) for finding in findings]
+    cases: dict[tuple[str, str], set[str]] = {key: set() for key in keys}
     for run in runs:
         if run.ok:
             continue
@@ -300,11 +309,14 @@ def _assign_cases(runs: list[CaseRun], findings: list[Finding]) -> list[Finding]
         elif not blamed:  # the model cannot tell
             far = [fault for fault in faults if run.case.length or fault in COUNTS_PATHS]
             blamed = [VARIANTS.get(fault, fault) for fault in far]
-        operations = {{"iadd": "add"}.get(op, op) for op in run.case.graph.operations}
-        blamed = blamed or [f.mistake.name for f in findings if f.operation in operations]
-        for name in blamed or rest:
-            cases[name].add(run.case.name)
-    return [replace(found, cases=frozenset(cases[found.mistake.name])) for found in findings]
+        blamed = blamed or [f.mistake.name for f in findings if f.operation in run.kinds]
+        for key in keys:
+            if key[0] in (blamed or rest) and (not key[1] or key[1] in run.kinds):
+                cases[key].add(run.case.name)
+    return [
+        replace(found, cases=frozenset(cases[key]))
+        for found, key in zip(findings, keys, strict=True)
+    ]
 
 
 def _shrink_unknown(runner: Runner, findings: list[Finding]) -> list[Finding]:

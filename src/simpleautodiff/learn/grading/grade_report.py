@@ -15,7 +15,7 @@ from simpleautodiff.display.trace import trace_formula
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.answers import answer
 from simpleautodiff.learn.grading.bank import Case
-from simpleautodiff.learn.grading.diagnosis import CaseRun
+from simpleautodiff.learn.grading.case_run import CaseRun
 from simpleautodiff.learn.grading.mistakes import LIMIT, Mistake
 from simpleautodiff.learn.grading.report_page import write_page
 from simpleautodiff.learn.graphs import Graph, write_step

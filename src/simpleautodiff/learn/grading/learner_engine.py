@@ -226,7 +226,8 @@ class LearnerEngine:
             try:
                 node = self.try_operation(operation, (0.75, 2))
                 self.compute({"y": node})
-                if self.value(node) is None and self.modes == ("reverse",):
+                lazy = self.whole_graph and self.modes == ("reverse",)
+                if lazy and self.value(node) is None:
                     self.sweep("reverse", node)  # which computes what is only written down
             except Exception:
                 return False

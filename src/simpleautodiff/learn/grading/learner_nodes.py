@@ -6,6 +6,7 @@ This file runs in the learner's process too: of the library it imports `learner_
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator
 from numbers import Number
@@ -93,11 +94,19 @@ def static_functions(namespace: dict[str, Any]) -> dict[str, Callable[..., Any]]
 def classes(namespace: dict[str, Any], wanted: str | None) -> Iterator[type]:
     """Yield the classes of a module: the wanted one, those with operators, then all others."""
     own = [c for c in namespace.values() if inspect.isclass(c)]
-    home = namespace.get("__name__")
-    own = [c for c in own if f"{c.__module__}.".startswith(f"{home}.") or c.__name__ == wanted]
+    own = [c for c in own if is_of(namespace, c) or c.__name__ == wanted]
     own = [c for c in own if wanted in (None, c.__name__)]
     own.sort(key=lambda c: (c.__name__ not in CLASS_NAMES, not hasattr(c, "__add__")))
     yield from dict.fromkeys(own)
+
+
+def is_of(namespace: dict[str, Any], cls: type) -> bool:
+    """Tell whether a class belongs to a module, or to another file of the same folder."""
+    if f"{cls.__module__}.".startswith(f"{namespace.get('__name__')}."):
+        return True
+    files = namespace.get("__file__"), getattr(sys.modules.get(cls.__module__), "__file__", None)
+    home, folder = (os.path.dirname(os.path.abspath(file)) if file else "" for file in files)
+    return bool(home) and home == folder
 
 
 def choose_class(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 WRONG, LIMIT = "wrong", "limit"
+LIMITS = ("depth", "memory", "leak")
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Mistake:
 
 def _mistakes(*rows: tuple[str, str, int, str]) -> dict[str, Mistake]:
     return {
-        name: Mistake(name, says, rung, where, LIMIT if name in ("depth", "leak") else WRONG)
+        name: Mistake(name, says, rung, where, LIMIT if name in LIMITS else WRONG)
         for name, says, rung, where in rows
     }
 
@@ -182,6 +183,9 @@ MISTAKES = _mistakes(
      3, "depth_first"),
     ("depth", "Your search calls itself for each node, and Python allows about a thousand calls "
      "inside each other. Use a stack of your own, or a tape.", 1, "topological_order"),
+    ("memory", "Each node keeps something that grows with the graph before it, such as its whole "
+     "formula as a name: memory grows with the square of the length of a chain, and doubles with "
+     "each node that is used twice. Keep the parents alone.", 4, "Tape"),
     ("leak", "Every result that was ever computed is kept, by its parents' lists of children or by "
      "a list of the module. Use weak references, or a tape that ends with its graph.", 1, "Node"),
     ("kink", "At a kink the derivative is a choice between those of both sides; yours is outside "
@@ -212,7 +216,8 @@ def blame_operation(operation: str, value: bool) -> Mistake:
     'The rule of your sin is wrong: its value is right, its derivative is not.'
     """
     mistake = MISTAKES["wrong_value" if value else "wrong_rule"]
-    word = OPERATION_WORDS.get(operation, operation)
-    rung, where = RULE_PLACES.get(operation, (7, "Primitive"))
+    name, *constant = operation.split(" ", 1)
+    word = " ".join([OPERATION_WORDS.get(name, name), *constant])
+    rung, where = RULE_PLACES.get(name, (7, "Primitive"))
     says = mistake.says.replace("an operation", f"your {word}")
     return replace(mistake, says=says, rung=rung, where=where)

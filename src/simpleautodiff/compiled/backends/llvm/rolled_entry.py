@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from simpleautodiff.compiled.array.view_accesses import find_strides, have_same_strides
 from simpleautodiff.compiled.backends.interface import ENTRY, CallForm
 from simpleautodiff.compiled.backends.llvm.array_module import free_block_with
 from simpleautodiff.compiled.backends.llvm.builder import Builder
@@ -36,10 +37,16 @@ def build_entry(layout: RolledLayout, form: CallForm, lanes: int, run: engine.Co
     """Compile the entry, and tell it where its words are, and the code of the bodies.
 
     An entry has the sizes of all arrays built in, the bodies have not: so it is a module of its
-    own, and another number of steps uses the same bodies.
+    own, and another number of steps uses the same bodies. It is compiled quickly: each instruction
+    runs once, unless elements have to be moved one by one.
     """
     ir = entry_module(layout, form, lanes)
-    code = engine.build(ir, level=1, names=[TABLES, KEPT, *entry_names(ENTRY)], key=ir)
+    moves = [
+        place for place in layout.outputs if type(place) is tuple and not _is_contiguous(place)
+    ]
+    code = engine.build(
+        ir, level=1 if moves else 0, names=[TABLES, KEPT, *entry_names(ENTRY)], key=ir
+    )
     words, known = layout.words, layout.known
     first = words.ctypes.data
     addresses = [first, first + words.nbytes, known.ctypes.data, run.address(RUN)]
@@ -92,8 +99,20 @@ def _write_out(
 ) -> None:
     """Copy a result out of the block, perhaps with gaps, into an array of its own."""
     offset, dtype, shape, strides = place
+    if _is_contiguous(place):
+        to, by = builder.get("%out", number, "ptr"), builder.address(block, offset)
+        _copy(builder, to, by, math.prod(shape) * dtype.itemsize)
+        return
     steps = tuple([step // dtype.itemsize for step in strides])
     name, slots = write_loop(module, move_loop(shape, steps, dtype), lanes)
     places = {0: builder.get("%out", number, "ptr"), 1: builder.address(block, offset)}
     args = ", ".join([f"ptr {places[slot]}" for slot in slots])
     builder.line(f"call void @{name}({args})")
+
+
+def _is_contiguous(place: Any) -> bool:
+    """Tell whether the elements of a result are next to one another, in order."""
+    _, dtype, shape, strides = place
+    return have_same_strides(
+        shape, strides, tuple([dtype.itemsize * n for n in find_strides(shape)])
+    )
