@@ -44,7 +44,7 @@ class FastTape(Tape):
         self.roots = False  # whether it has a root, such as abs or sqrt, whose square is smooth
 
     def __exit__(self, *exception: object) -> None:
-        Level.__exit__(self)  # quicker than `super`
+        self.open = False
         if self.locks is not None:
             self.locks.release(unchanged=exception[0] is None)
 
