@@ -47,6 +47,7 @@ _LIBRARY_PREFIXES = (  # how the file names of this library, NumPy and Python be
     "<simpleautodiff",  # code compiled from generated text
     "<frozen ",  # modules of Python itself, such as abc
 )
+_PYTHON = os.path.dirname(os.__file__) + os.sep  # where Python's own modules in Python are
 
 
 class AutodiffError(Exception):
@@ -229,7 +230,15 @@ def _name_cell(filename: str) -> str:
 def cite_line() -> str:
     """Return `` (at model.py:12: y = log(x))``, the user's running line, to end a message with."""
     frame = find_user_frame()
+    while frame is not None and _is_of_python(frame) and frame.f_back is not None:
+        frame = find_user_frame(frame.f_back)
     return f" (at {format_line(frame.f_code.co_filename, frame.f_lineno)})" if frame else ""
+
+
+def _is_of_python(frame: FrameType) -> bool:
+    """Tell whether a frame runs a module of Python, such as statistics, for the user's code."""
+    name = frame.f_code.co_filename
+    return name.startswith(_PYTHON) and "site-packages" not in name
 
 
 def cite_line_of(error: BaseException) -> str:
@@ -237,7 +246,7 @@ def cite_line_of(error: BaseException) -> str:
     cited = ""
     step = error.__traceback__
     while step is not None:
-        if is_user_frame(step.tb_frame):
+        if is_user_frame(step.tb_frame) and not _is_of_python(step.tb_frame):
             cited = f" (at {format_line(step.tb_frame.f_code.co_filename, step.tb_lineno)})"
         step = step.tb_next
     return cited

@@ -294,3 +294,20 @@ def test_pearsons_distribution_without_skew_is_the_normal_one(name):
     both = ad.vmap(ad.grad(one, 1))(np.array([0.0, 0.8]), at)
     each = [ad.grad(one, 1)(skew, x) for skew, x in zip([0.0, 0.8], at, strict=True)]
     np.testing.assert_allclose(both, each, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("x", "c"), [(0.3, 0.55), (0.7, 0.25), (0.9, 0.6)])
+def test_a_triangle_has_the_slopes_of_its_two_sides(x, c):
+    """Its density is 2x/c to the left of c, and 2(1 - x)/(1 - c) to the right."""
+    x, c = mpmath.mpf(x), mpmath.mpf(c)
+    if x < c:
+        exact = {"pdf": (2 / c, -2 * x / c**2), "cdf": (2 * x / c, -((x / c) ** 2))}
+    else:
+        far, wide = 1 - x, 1 - c
+        exact = {
+            "pdf": (-2 / wide, 2 * far / wide**2),
+            "cdf": (2 * far / wide, -((far / wide) ** 2)),
+        }
+    for name, slopes in exact.items():
+        found = ad.grad(getattr(st.triang, name), argnums=(0, 1))(float(x), float(c))
+        np.testing.assert_allclose(found, np.array(slopes, float), rtol=1e-13)

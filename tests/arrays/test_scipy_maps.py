@@ -260,7 +260,8 @@ def test_a_spline_that_ends_is_nan_beyond():
 def test_every_function_of_these_modules_is_tried():
     here = Path(__file__)
     text = here.read_text(encoding="utf-8")
-    text += here.with_name("test_scipy_grids.py").read_text(encoding="utf-8")
+    for name in ("test_scipy_grids.py", "test_scipy_samples.py"):
+        text += here.with_name(name).read_text(encoding="utf-8")
     modules = {"fft", "integrate", "ndimage", "signal", "spatial.distance"}
     assert modules <= set(MODULES)
     missing = [key for key in SCIPY if module_of(key) in modules and key.split(".")[-1] not in text]

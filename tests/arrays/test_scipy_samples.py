@@ -38,6 +38,8 @@ def rank_filters(x, mode, settings):
             ndimage.grey_opening(x, size=3, **settings),
             ndimage.black_tophat(x, footprint=CROSS, **settings),
             ndimage.morphological_laplace(x, size=3, **settings),
+            ndimage.morphological_gradient(x, size=3, **settings),
+            ndimage.grey_closing(x, size=3, **settings) + ndimage.white_tophat(x, 3, **settings),
         ]
     )
 
@@ -56,6 +58,7 @@ def kernel_density(data, **settings):
 
 OTHERS = {
     "maximum_filter1d": (lambda x: ndimage.maximum_filter1d(x, 3, axis=0), IMAGE),
+    "minimum_filter1d": (lambda x: ndimage.minimum_filter1d(x, 4, mode="wrap"), IMAGE),
     "medfilt": (lambda x: signal.medfilt(x, 5), X),
     "medfilt2d": (lambda x: signal.medfilt2d(x, 3), IMAGE),
     "gaussian_laplace": (
@@ -104,6 +107,20 @@ OTHERS = {
 def test_other_functions(name):
     f, x = OTHERS[name]
     check_both_modes(f, x, exact=1e-12, near=1e-5, transposed=1e-9)
+
+
+def test_arrays_without_axes_are_written_to():
+    """SciPy writes to them by masks, f_oneway for one."""
+
+    def f(x):
+        y = np.array(x[0] * x[1])
+        y[y < 0] = x[1]
+        y[()] *= x[0]
+        y[...] += 1.0
+        return y + stats.f_oneway(x, Y).statistic
+
+    check_both_modes(f, X, exact=1e-14, near=1e-6, transposed=1e-12)
+    np.testing.assert_allclose(ad.jacfwd(f)(X), ad.jacrev(f)(X), rtol=1e-12)
 
 
 def test_what_they_refuse():

@@ -11,9 +11,9 @@ from simpleautodiff.fast.memory_pool import (
     MIN_TOGETHER,
     PIECE,
     MemoryPool,
+    _find_order,
     _fits,
     _make_together,
-    _order_of,
     compute_pooled,
     has_own_memory,
     is_part,
@@ -59,7 +59,7 @@ def test_a_result_has_the_memory_order_that_numpy_gives_it(shape, part):
         for whole in (np.ones(shape), wider):
             x = whole.transpose(axes)[part]
             flags = np.negative(x).flags
-            order = _order_of(x)
+            order = _find_order(x)
             assert {"C": flags.c_contiguous, "F": flags.f_contiguous}.get(order, True)
             assert order is not None or not flags.forc
 

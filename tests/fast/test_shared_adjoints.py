@@ -7,7 +7,7 @@ import simpleautodiff as ad
 from simpleautodiff.core.level import apply
 from simpleautodiff.core.linear import LinearRule
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.fast.memory_pool import _order_of
+from simpleautodiff.fast.memory_pool import _find_order
 
 SIZES = [5, 6000, 20_000]  # below and above the sizes at which methods change
 
@@ -78,7 +78,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("first", LAYOUTS)
 def test_a_result_lies_in_memory_as_that_of_numpy(first, second):
     x, y = LAYOUTS[first], LAYOUTS[second]
-    result, order = x + y, _order_of(x, y)
+    result, order = x + y, _find_order(x, y)
     lies = {"C": result.flags.c_contiguous, "F": result.flags.f_contiguous}
     assert order is None or lies[order]
     if first == second and "another" not in first:  # NumPy is not asked in the commonest cases

@@ -14,7 +14,7 @@ import scipy.special
 import references as refs
 import simpleautodiff as ad
 from simpleautodiff import grad
-from simpleautodiff.core.primitive import values_read
+from simpleautodiff.core.primitive import find_values_read
 
 TABLE, WRAPPINGS = refs.TABLE, refs.WRAPPINGS
 
@@ -602,7 +602,7 @@ def test_a_rule_reads_what_it_says(name):
         with np.errstate(all="ignore"):
             value = row.compute(*args)
             for k in range(row.arity):
-                read = values_read(row, (k,))
+                read = find_values_read(row, (k,))
                 nan = np.full(2, np.nan)
                 known = row.partial(k, value, tuple(args))
                 blind = row.partial(

@@ -60,6 +60,20 @@ def test_arrays_of_nodes_in_code_for_plain_arrays(call, advice):
 TABLE = np.ones((2, 2))
 
 
+@pytest.mark.parametrize("name", ["json", "mean"])
+def test_the_line_is_the_users_and_not_one_of_pythons_modules(name):
+    with pytest.raises(ad.LostDerivativeError, match=r"\(at test_foreign_errors\.py:\d+"):
+        ad.grad(CALLS[name][0])(2.0)
+
+
+def test_compiled_code_of_scipy_is_named():
+    shape = pytest.importorskip("scipy.spatial.distance")
+    with pytest.raises(
+        ad.LostDerivativeError, match=r"scipy\.spatial\.distance\.directed_hausdorff"
+    ):
+        ad.grad(lambda x: shape.directed_hausdorff(x, x + 1)[0])(np.ones((3, 2)))
+
+
 def test_a_count_that_is_a_node_is_refused():
     with pytest.raises(ad.LostDerivativeError, match=r"np\.zeros\(int\(n\.value\)\)"):
         ad.grad(lambda n: np.sum(np.zeros(n)))(3.0)

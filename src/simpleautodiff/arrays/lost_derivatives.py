@@ -48,14 +48,17 @@ def _advise_import(name: str) -> str:
 
 def explain_compiled_scipy(error: BaseException) -> str:
     """Say what to call instead, if compiled code of SciPy refused a node; else return ""."""
-    step = error.__traceback__
+    step, called = error.__traceback__, ""
     while step is not None:
         in_scipy = str(step.tb_frame.f_globals.get("__name__")).startswith("scipy.")
-        known = list(filter(_is_answered, _names(step.tb_frame))) if in_scipy else []
+        names = _names(step.tb_frame) if in_scipy else []
+        known = list(filter(_is_answered, names))
         if known:
             return _advise_import(known[0])
+        public = [name for name in names if name in INSTEAD or _is_public(name)]
+        called = called or next(iter(public), "")
         step = step.tb_next
-    return ""
+    return _advise_without_rule(called) if called else ""
 
 
 def _conversion_error(x: Any) -> LostDerivativeError:
@@ -92,10 +95,14 @@ def plain_storage_error() -> LostDerivativeError | None:
 
 def no_scipy_rule(asked: str) -> LostDerivativeError:
     """Return the error for a SciPy function that has no derivative rule, with advice."""
+    return LostDerivativeError(_advise_without_rule(asked) + cite_line())
+
+
+def _advise_without_rule(asked: str) -> str:
     instead = INSTEAD.get(asked, "write it with functions that have one")
-    return LostDerivativeError(
+    return (
         f"no derivative rule for scipy.{_user_spelling(asked)}; {instead}, or declare it with "
-        f"@simpleautodiff.primitive{cite_line()}"
+        "@simpleautodiff.primitive"
     )
 
 

@@ -32,8 +32,7 @@ class JetLevel(Level):
         self.lazy = LazyLevel(self.number)
 
     def __exit__(self, *exception: object) -> None:
-        super().__exit__(*exception)
-        self.lazy.open = False
+        self.open = self.lazy.open = False
 
     def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Jet:
         """Return the jet of `primitive`(`args`)."""

@@ -19,7 +19,6 @@ from simpleautodiff.values.own_operators import ask_class
 
 REFUSED = (ArithmeticError, ValueError, TypeError)  # raised by numbers outside a domain
 _numbers = itertools.count(1)
-OPEN: dict[float, None] = {}  # the numbers of the levels that are open, but for those by hand
 WATCHERS: dict[Primitive, Callable[[Any, tuple[Any, ...]], None]] = {}  # called with each result
 
 
@@ -96,11 +95,9 @@ class Level:
 
     def __enter__(self) -> None:
         self.open = True
-        OPEN[self.number] = None
 
     def __exit__(self, *exception: object) -> None:
         self.open = False
-        OPEN.pop(self.number, None)
 
     def answered(self, answer: Any, sign: str, x: Any, y: Any) -> Any:
         """Return the answer to ``x > y``; a level may override this to note the comparison."""

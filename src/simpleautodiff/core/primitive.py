@@ -87,7 +87,7 @@ class Primitive:
 
     read: dict[Args, frozenset[int]] = field(
         default_factory=dict, init=False, repr=False
-    )  # by `values_read`
+    )  # by `find_values_read`
 
     @property
     def arity(self) -> int:
@@ -152,7 +152,7 @@ class Primitive:
             return True
 
 
-def values_read(primitive: Primitive, parents: tuple[int, ...]) -> frozenset[int]:
+def find_values_read(primitive: Primitive, parents: tuple[int, ...]) -> frozenset[int]:
     """Return the positions of the values that the derivatives in `parents` read; -1 is the result.
 
     A rule reads only the shape and dtype of a parameter whose name begins with an underscore.

@@ -50,7 +50,7 @@ class ArrayLocks:
         """Return the array, locked together with its bases; or a copy if that is not safe."""
         if id(array) in self.samples:
             return array
-        *_, owner = bases = _with_bases(array)
+        *_, owner = bases = _list_bases(array)
         if owner.base is not None or not owner.flags.owndata:
             return array.copy()  # memory of another object might stay read-only
         if array.flags.writeable and not all(map(_can_be_unlocked, bases[1:])):
@@ -112,8 +112,8 @@ def _unlock_free() -> None:
     """Unlock the arrays that no derivative holds."""
     held = set().union(*[locks.held for locks in list(_holders)])  # other threads change it
     free = [array for key, array in locked.items() if key not in held]
-    for array in sorted(free, key=_depth):
-        if array.base is None or all([x.flags.writeable for x in _with_bases(array)[1:]]):
+    for array in sorted(free, key=_count_bases):
+        if array.base is None or all([x.flags.writeable for x in _list_bases(array)[1:]]):
             array.flags.writeable = True  # a view can be writeable only after its base
             del locked[id(array)]
 
@@ -130,7 +130,7 @@ def _can_be_unlocked(base: Any) -> bool:
     return base.flags.writeable or id(base) in locked
 
 
-def _with_bases(array: Any) -> list[Any]:
+def _list_bases(array: Any) -> list[Any]:
     """Return an array and the arrays that it is a view of, the innermost last."""
     parts = [array]
     while isinstance(parts[-1].base, np.ndarray):
@@ -138,8 +138,8 @@ def _with_bases(array: Any) -> list[Any]:
     return parts
 
 
-def _depth(array: Any) -> int:
-    return 1 if array.base is None else len(_with_bases(array))
+def _count_bases(array: Any) -> int:
+    return 1 if array.base is None else len(_list_bases(array))
 
 
 def is_locked() -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import REFUSED, WATCHERS, Traced, Written, apply, take_current
 from simpleautodiff.core.node import NODES, Constant, Node, TapeNode
-from simpleautodiff.core.primitive import Primitive, values_read
+from simpleautodiff.core.primitive import Primitive, find_values_read
 from simpleautodiff.fast.direct_pulls import enter
 from simpleautodiff.fast.fast_tape import FastTape, is_root_row
 from simpleautodiff.fast.faster_values import FASTER
@@ -135,7 +135,7 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
 def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
     """Make a wrapping function with a fast path for one array and plain settings, such as axes."""
     compute, arity = _faster(primitive), primitive.arity
-    by_shape = 0 not in values_read(primitive, (0,))
+    by_shape = 0 not in find_values_read(primitive, (0,))
 
     def explain(*given: Any) -> Any:
         args = tuple([arg for arg in given if arg is not NOT_GIVEN])
@@ -328,8 +328,9 @@ def _make_binary(
         "explain": explain,
         "restate": primitive.restate,
         "take_out": _take_out,
-        "reads_a": 0 in values_read(primitive, (1,)),  # what no rule reads need not be retained
-        "reads_b": 1 in values_read(primitive, (0,)),
+        "reads_a": 0
+        in find_values_read(primitive, (1,)),  # what no rule reads need not be retained
+        "reads_b": 1 in find_values_read(primitive, (0,)),
     }
     return make_wrapping(primitive.name, source, {**_KNOWN, **known, "primitive": primitive})
 

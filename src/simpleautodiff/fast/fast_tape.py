@@ -12,7 +12,7 @@ import numpy as np
 from simpleautodiff.core.level import WATCHERS, Level
 from simpleautodiff.core.linear import ZERO, filled, plus
 from simpleautodiff.core.node import Node, TapeNode
-from simpleautodiff.core.primitive import Primitive, values_read
+from simpleautodiff.core.primitive import Primitive, find_values_read
 from simpleautodiff.core.sweep import forward_sweep
 from simpleautodiff.core.tape import Seeds, Tape
 from simpleautodiff.fast.array_locks import ArrayLocks
@@ -44,7 +44,7 @@ class FastTape(Tape):
         self.roots = False  # whether it has a root, such as abs or sqrt, whose square is smooth
 
     def __exit__(self, *exception: object) -> None:
-        super().__exit__(*exception)
+        self.open = False
         if self.locks is not None:
             self.locks.release(unchanged=exception[0] is None)
 
@@ -95,12 +95,12 @@ class FastTape(Tape):
         if primitive is None or (self.roots and primitive.squared is not None):
             return node
         if len(args) == 1:
-            read = values_read(primitive, _FIRST)
+            read = find_values_read(primitive, _FIRST)
             if 0 not in read:
                 node.args = (self[args[0].index],)
         else:
             parents = tuple([k for k, arg in enumerate(args) if type(arg) is TapeNode])
-            read = values_read(primitive, parents)
+            read = find_values_read(primitive, parents)
             slimmer = list(args)
             for k in parents:
                 if k not in read:

@@ -12,7 +12,7 @@ import numpy as np
 from simpleautodiff.core.level import Traced
 from simpleautodiff.core.linear import Linear, LinearRule
 from simpleautodiff.core.node import Constant, Node, TapeNode
-from simpleautodiff.core.primitive import REALS, TABLE, Primitive, values_read
+from simpleautodiff.core.primitive import REALS, TABLE, Primitive, find_values_read
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.values.functions import is_array
 
@@ -48,7 +48,7 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
                     return True
                 continue
         parents = tuple([k for k, arg in enumerate(node.args) if type(arg) is TapeNode])
-        for k in values_read(primitive, parents):
+        for k in find_values_read(primitive, parents):
             value = node.value if k < 0 else node.args[k]
             value = value.value if type(value) is TapeNode or type(value) is Constant else value
             if type(value) in SINGLE and not _fits(value, node.value):
@@ -84,7 +84,7 @@ def _is_regular(primitive: Primitive) -> bool:
     """Tell whether slopes are finite for any numbers, as those of sums and indices are."""
     everything = tuple(range(primitive.arity))
     return (
-        not values_read(primitive, everything)
+        not find_values_read(primitive, everything)
         and primitive.domain is REALS
         and not primitive.kinks
         and not (primitive.listed and _grows(primitive))

@@ -38,7 +38,7 @@ class _Block(np.ndarray[Any, Any]):
     """
 
 
-def _step(size: int) -> int:
+def _round_up(size: int) -> int:
     """Return the distance between blocks in a piece: each begins at a cache line."""
     return -(-size // CACHE_LINE) * CACHE_LINE
 
@@ -48,7 +48,7 @@ def _make_together(size: int, many: int) -> Iterator[_Block]:
 
     Memory that was in use before may be on small pages, and stays there.
     """
-    step = _step(size)
+    step = _round_up(size)
     fewest = -(-PIECE // step)
     while many > 0:
         parts = many // max(1, many // fewest)
@@ -66,12 +66,12 @@ def _group_by_piece(blocks: list[_Block]) -> Iterator[tuple[list[_Block], bool]]
     with suppress(IndexError):
         while True:
             block = blocks.pop()
-            pieces.setdefault(id(_piece(block)), []).append(block)
+            pieces.setdefault(id(_find_piece(block)), []).append(block)
     for parts in pieces.values():
-        yield parts, len(parts) * _step(parts[0].nbytes) >= _piece(parts[0]).nbytes
+        yield parts, len(parts) * _round_up(parts[0].nbytes) >= _find_piece(parts[0]).nbytes
 
 
-def _piece(block: _Block) -> Any:
+def _find_piece(block: _Block) -> Any:
     return block.base if is_part(block) else block
 
 
@@ -117,7 +117,7 @@ class MemoryPool:
         """Return an `out=` array like this one; None if NumPy should allocate the result."""
         if not self.serves(like):
             return None
-        order = "C" if like.ndim == 1 else _order_of(like)
+        order = "C" if like.ndim == 1 else _find_order(like)
         return None if order is None else self.empty(like.shape, like.dtype, order)
 
     def zeros(self, like: Any) -> Any:
@@ -222,7 +222,7 @@ _UFUNCS = {
 
 
 @cache
-def _ufunc_of(compute: Any) -> Any:
+def _find_ufunc(compute: Any) -> Any:
     """Return the ufunc that computes an elementwise operation; None if there is none."""
     ufunc = _UFUNCS.get(compute, compute)
     return ufunc if type(ufunc) is np.ufunc and not ufunc.signature and ufunc.nout == 1 else None
@@ -233,16 +233,16 @@ def compute_pooled(compute: Any, *args: Any) -> Any:
     like, other = args[0], args[-1]
     if type(like) is not np.ndarray or (type(other) is np.ndarray and other.size > like.size):
         like, other = other, like
-    ufunc = _ufunc_of(compute)
+    ufunc = _find_ufunc(compute)
     if ufunc is None or not POOL.serves(like) or not (other is like or _fits(other, like)):
         return compute(*args)
-    order = "C" if like.ndim == 1 else _order_of(*args)
+    order = "C" if like.ndim == 1 else _find_order(*args)
     if order is None:
         return compute(*args)
     return call_unbuffered(ufunc, *args, out=POOL.empty(like.shape, like.dtype, order))
 
 
-def _order_of(*args: Any) -> str | None:
+def _find_order(*args: Any) -> str | None:
     """Return the memory order of NumPy's result for these arrays, "C" or "F"; None for another.
 
     The user can see it: it decides whether `ravel` of the result is a view or a copy.
@@ -267,7 +267,9 @@ def call_unbuffered(ufunc: Any, *args: Any, out: Any) -> Any:
     If the contiguous runs of a view are shorter than a buffer, NumPy collects several in it. That
     pays for very short runs; for others it takes three times as long as the operation itself.
     """
-    for arg in args if out is not None and out.ndim > 1 and _longest_run(out) >= MIN_RUN else ():
+    for arg in (
+        args if out is not None and out.ndim > 1 and _measure_longest_run(out) >= MIN_RUN else ()
+    ):
         if type(arg) is np.ndarray and not arg.flags.forc:
             size = np.setbufsize(16)
             try:
@@ -277,7 +279,7 @@ def call_unbuffered(ufunc: Any, *args: Any, out: Any) -> Any:
     return ufunc(*args, out=out)
 
 
-def _longest_run(array: Any) -> int:
+def _measure_longest_run(array: Any) -> int:
     """Return the length of the longest contiguous run, along a row or a column."""
     first, *_, last = array.strides
     length: int = array.shape[-1 if abs(last) <= abs(first) else 0]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import Traced, Written, take_current
-from simpleautodiff.plug.containers import Container, Globals, open_container
+from simpleautodiff.plug.containers import Composite, Globals, open_container
 
 _ATOMS = {
     float,
@@ -51,11 +51,11 @@ class HeldNodes:
         self.nodes: list[Any] = []
         self.arrays: list[Any] = []  # that were written to, and hold no node
         self._node_keys: list[int] = []
-        self._containers: dict[int, Container] = {}
+        self._containers: dict[int, Composite] = {}
         self._inside: dict[int, list[int]] = {}  # the keys of what a part is in
         self._walk()
         self._changed, self._built = self._find_holding() if self else ([], [])
-        self._copies: list[tuple[Container, Any]] = []
+        self._copies: list[tuple[Composite, Any]] = []
 
     def __bool__(self) -> bool:
         return bool(self.nodes or self.arrays)

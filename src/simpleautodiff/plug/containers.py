@@ -20,7 +20,7 @@ Parts = dict[Any, Any]  # by a key: an index, a name
 
 
 @dataclass
-class Container:
+class Composite:
     """Something that has parts, and how a copy of it gets others.
 
     What cannot be changed is built of its new parts. Anything else is copied first and then changed
@@ -43,8 +43,8 @@ class Globals:
     names: frozenset[str]
 
 
-def open_container(part: Any) -> Container | None:
-    """Return a part as a container; None for what has no parts that could be nodes."""
+def open_container(part: Any) -> Composite | None:
+    """Return a part as a composite; None for what has no parts that could be nodes."""
     kind = type(part)
     opener = next((opener for known, opener in _OPENERS if issubclass(kind, known)), None)
     if opener is not None:
@@ -55,8 +55,8 @@ def open_container(part: Any) -> Container | None:
 # What can be changed. -----------------------------------------------------------------------------
 
 
-def _open_list(part: Any) -> Container:
-    return Container(
+def _open_list(part: Any) -> Composite:
+    return Composite(
         part, _number(*part), None, lambda: copy.copy(part), _put_in_list, lambda own: _number(*own)
     )
 
@@ -70,22 +70,22 @@ def _number(*parts: Any) -> Parts:
     return dict(enumerate(parts))
 
 
-def _open_dict(part: Any) -> Container:
-    return Container(part, dict(part), None, lambda: copy.copy(part), _put_in_dict, dict)
+def _open_dict(part: Any) -> Composite:
+    return Composite(part, dict(part), None, lambda: copy.copy(part), _put_in_dict, dict)
 
 
 def _put_in_dict(made: Any, key: Any, new: Any) -> None:
     made[key] = new
 
 
-def _open_globals(part: Globals) -> Container:
+def _open_globals(part: Globals) -> Composite:
     variables = part.variables
     used = {name: variables[name] for name in part.names if name in variables}
-    return Container(variables, used, None, lambda: dict(variables), _put_in_dict, dict)
+    return Composite(variables, used, None, lambda: dict(variables), _put_in_dict, dict)
 
 
-def _open_cell(part: CellType) -> Container:
-    return Container(
+def _open_cell(part: CellType) -> Composite:
+    return Composite(
         part,
         _read_cell(part),
         None,
@@ -99,9 +99,9 @@ def _read_cell(cell: CellType) -> Parts:
     return {} if cell == CellType() else {"cell_contents": cell.cell_contents}
 
 
-def _open_object(part: Any) -> Container:
+def _open_object(part: Any) -> Composite:
     own = {"__class__": type(part)} if _is_users(type(part).__module__) else {}
-    return Container(
+    return Composite(
         part,
         {**_read_attributes(part), **own},
         None,
@@ -126,7 +126,7 @@ def _read_attributes(part: Any) -> Parts:
     return {**in_slots, **getattr(part, "__dict__", {})}
 
 
-def _open_class(part: type) -> Container | None:
+def _open_class(part: type) -> Composite | None:
     """Return a class that a user wrote; its copy is a class derived from it."""
     if not _is_users(part.__module__) or issubclass(part, Enum):
         return None
@@ -139,45 +139,45 @@ def _open_class(part: type) -> Container | None:
         make: Any = type(part)  # perhaps a class of classes that a user wrote
         return make(part.__name__, (part,), names)
 
-    return Container(part, parts, None, derive, type.__setattr__, lambda own: dict(vars(own)))
+    return Composite(part, parts, None, derive, type.__setattr__, lambda own: dict(vars(own)))
 
 
 # What is built of its parts. ----------------------------------------------------------------------
 
 
-def _open_tuple(part: Any) -> Container:
-    return Container(part, _number(*part), lambda parts: assemble(part, parts))
+def _open_tuple(part: Any) -> Composite:
+    return Composite(part, _number(*part), lambda parts: assemble(part, parts))
 
 
-def _open_partial(part: functools.partial[Any]) -> Container:
+def _open_partial(part: functools.partial[Any]) -> Composite:
     def build(parts: list[Any]) -> Any:
         function, args, *named = parts
         made = functools.partial(function, *args, **dict(zip(part.keywords, named, strict=True)))
         return functools.update_wrapper(made, part, ("__wrapped__",), ())
 
-    return Container(part, _number(part.func, part.args, *part.keywords.values()), build)
+    return Composite(part, _number(part.func, part.args, *part.keywords.values()), build)
 
 
-def _open_method(part: MethodType) -> Container:
-    return Container(part, _number(part.__func__, part.__self__), lambda parts: MethodType(*parts))
+def _open_method(part: MethodType) -> Composite:
+    return Composite(part, _number(part.__func__, part.__self__), lambda parts: MethodType(*parts))
 
 
-def _open_property(part: property) -> Container:
-    return Container(part, _number(part.fget, part.fset, part.fdel), lambda parts: property(*parts))
+def _open_property(part: property) -> Composite:
+    return Composite(part, _number(part.fget, part.fset, part.fdel), lambda parts: property(*parts))
 
 
-def _open_descriptor(part: Any) -> Container:
+def _open_descriptor(part: Any) -> Composite:
     """Return a staticmethod or a classmethod."""
-    return Container(part, _number(part.__func__), lambda parts: type(part)(*parts))
+    return Composite(part, _number(part.__func__), lambda parts: type(part)(*parts))
 
 
-def _open_cached(part: Any) -> Container:
+def _open_cached(part: Any) -> Composite:
     """Return a function with a cache, which that of the copy does not share."""
     again = functools.lru_cache(**part.cache_parameters())
-    return Container(part, _number(part.__wrapped__), lambda parts: again(*parts))
+    return Composite(part, _number(part.__wrapped__), lambda parts: again(*parts))
 
 
-def _open_function(part: FunctionType) -> Container:
+def _open_function(part: FunctionType) -> Composite:
     used = Globals(part.__globals__, _names_in(part.__code__)) if _is_own_code(part) else None
     names, cells = part.__code__.co_freevars, part.__closure__ or ()
     of_class = [cell for name, cell in zip(names, cells, strict=True) if name == "__class__"]
@@ -193,7 +193,7 @@ def _open_function(part: FunctionType) -> Container:
         made.__qualname__, made.__module__ = part.__qualname__, part.__module__
         return made
 
-    return Container(part, _number(*held), build)
+    return Composite(part, _number(*held), build)
 
 
 @functools.lru_cache(10_000)
@@ -225,7 +225,7 @@ def _may_hold_nodes(kind: type) -> bool:
     return held and (hasattr(kind, "__dict__") or has_slots)
 
 
-_OPENERS: tuple[tuple[Any, Callable[[Any], Container | None]], ...] = (
+_OPENERS: tuple[tuple[Any, Callable[[Any], Composite | None]], ...] = (
     ((list, deque), _open_list),
     (dict, _open_dict),
     (tuple, _open_tuple),

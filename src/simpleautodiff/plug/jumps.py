@@ -18,7 +18,6 @@ from simpleautodiff.plug.inputs import F, plain_solver
 _JUMP = 1e-6  # of the largest value: what is less is continuous
 _STEEP = 3  # as many of the steepest places are looked at
 _FINE = 1e-3  # of the whole: places that are nearer to each other were searched for
-_HALVINGS = 60  # from any interval to neighbouring floats
 _SHIFT = 1e-6  # of the parameters, relative: a jump that stays at its place does not feel it
 
 
@@ -34,8 +33,8 @@ def find_steep_place(f: F, a: float, b: float, z: Any) -> float:
     >>> from simpleautodiff.plug.jumps import find_steep_place
     >>> find_steep_place(lambda x, z: z[0] * x, 0.0, 1.0, np.array([2.0]))
     nan
-    >>> find_steep_place(lambda x, z: z[0] * (x < 0.3), 0.0, 1.0, np.array([2.0])).round(6)
-    np.float64(0.3)
+    >>> round(find_steep_place(lambda x, z: z[0] * (x < 0.3), 0.0, 1.0, np.array([2.0])), 2)
+    0.3
     >>> find_steep_place(lambda x, z: 1.0 * (x < z[0]), 0.0, 1.0, np.array([0.3]))
     Traceback (most recent call last):
     ...
@@ -45,27 +44,27 @@ def find_steep_place(f: F, a: float, b: float, z: Any) -> float:
     samples: dict[float, float] = {}
 
     def height(x: float, z: Any) -> float:
-        return float(np.sum(weights * np.ravel(f(x, z))))
+        value = f(x, z)
+        return float(value if not np.ndim(value) else np.sum(weights * np.ravel(value)))
 
     def sample(x: float) -> float:
         samples[x] = height(x, z)
         return samples[x]
 
     plain_solver("integrate", "quad")(sample, a, b, full_output=1)
-    for left, right in _find_jumps(lambda x: height(x, z), samples):
-        if _moves(height, left, right, z):
+    steep = math.nan
+    for left, right, place in _find_steep(lambda x: height(x, z), samples):
+        if left < right and _moves(height, left, right, z):
             raise DomainError(
                 f"the integrand jumps at {right:.6g}, a place that moves with what is "
                 "differentiated, and the derivative of the integrand does not have the jump's "
                 "part. Integrate to the jump and from it: quad(f, a, b, points=[jump]), or two "
                 f"integrals with the jump as a limit{cite_line()}"
             )
-    places = np.array(sorted(samples))
-    gaps = np.diff(places)
-    if not gaps.size or math.isinf(a) or math.isinf(b) or np.min(gaps) > _FINE * abs(b - a):
-        return math.nan
-    least = int(np.argmin(gaps))
-    return float(np.float64(places[least] + places[least + 1]) / 2)
+        steep = place if math.isnan(steep) else steep
+    places = sorted(samples)
+    searched = len(places) > 1 and np.min(np.diff(places)) <= _FINE * abs(b - a)
+    return steep if searched and not math.isinf(a) and not math.isinf(b) else math.nan
 
 
 def _between(a: float, b: float) -> float:
@@ -74,8 +73,11 @@ def _between(a: float, b: float) -> float:
     return low + 0.37 * (high - low)
 
 
-def _find_jumps(f: Callable[[float], float], samples: dict[float, float]) -> Any:
-    """Yield neighbouring numbers between which f jumps, from its values at some places."""
+def _find_steep(f: Callable[[float], float], samples: dict[float, float]) -> Any:
+    """Yield the steepest places of f, from its values at some places: the interval of a jump.
+
+    The interval is empty where f does not jump. The third number is where half of the rise is.
+    """
     places = np.array(sorted(samples))
     values = np.array([samples[x] for x in places])
     rises = np.abs(np.diff(values))
@@ -84,17 +86,15 @@ def _find_jumps(f: Callable[[float], float], samples: dict[float, float]) -> Any
         steepest = np.argsort(-rises / np.diff(places))
     for i in [i for i in steepest if rises[i] > least][:_STEEP]:
         left, right, ends = float(places[i]), float(places[i + 1]), [values[i], values[i + 1]]
-        for _ in range(_HALVINGS):
-            middle = (left + right) / 2
-            if not left < middle < right or not abs(ends[1] - ends[0]) > least:
-                break
+        place = (left + right) / 2
+        while left < (middle := (left + right) / 2) < right and abs(ends[1] - ends[0]) > least:
             value = f(middle)
             if abs(value - ends[0]) > abs(ends[1] - value):
                 right, ends[1] = middle, value
             else:
                 left, ends[0] = middle, value
-        if abs(ends[1] - ends[0]) > least:
-            yield left, right
+            place = right if abs(ends[1] - ends[0]) > rises[i] / 2 else place
+        yield (left if abs(ends[1] - ends[0]) > least else right), right, place
 
 
 def _moves(f: F, left: float, right: float, z: Any) -> bool:

@@ -12,7 +12,7 @@ from simpleautodiff.errors import ArgumentError, DomainError, cite_line
 from simpleautodiff.plug.inputs import F, as_tuple, as_vector, has_nodes
 from simpleautodiff.plug.optimality import Minimisation, as_number, follow, settle
 from simpleautodiff.plug.plain_calls import PlainCall, name_root, root_of
-from simpleautodiff.plug.results import Returned
+from simpleautodiff.plug.solver_results import Returned
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.grad import grad

@@ -10,7 +10,7 @@ import numpy as np
 from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.plug.inputs import F, as_tuple
 from simpleautodiff.plug.quadrature import quad
-from simpleautodiff.plug.results import Returned
+from simpleautodiff.plug.solver_results import Returned
 
 
 def nquad(f: F, ranges: Any, args: Any = (), opts: Any = None, full_output: bool = False) -> Any:

@@ -14,7 +14,7 @@ from simpleautodiff.arrays.scipy.solver_hints import RefusingNodes
 from simpleautodiff.errors import ArgumentError, AutodiffError, DomainError, cite_line
 from simpleautodiff.plug.closures import HeldNodes
 from simpleautodiff.plug.inputs import F, plain_tree, solve_each
-from simpleautodiff.plug.results import Returned
+from simpleautodiff.plug.solver_results import Returned
 
 
 class PlainCall:

@@ -25,7 +25,7 @@ from simpleautodiff.plug.inputs import (
     solve_each,
 )
 from simpleautodiff.plug.jumps import find_inside, find_steep_place
-from simpleautodiff.plug.results import Returned
+from simpleautodiff.plug.solver_results import Returned
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.grad import jvp, vjp
@@ -66,7 +66,15 @@ def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: 
     integrand = check_shape(f, (), "the integrand is one number")
     alone = lambda a, b, args: compute(require_plain(integrand), a, b, args)  # noqa: E731
     found = solve_each(alone, to_plain(a), to_plain(b), plain_tree(args))
-    of_vector = lambda x, z: integrand(x, *inputs.split(z))  # noqa: E731
+    last: list[Any] = []  # the plain inputs of the last call, and their parts
+
+    def of_vector(x: Any, z: Any) -> Any:
+        if type(z) is not np.ndarray:
+            return integrand(x, *inputs.split(z))
+        if not last or last[0] is not z:
+            last[:] = [z, inputs.split(z)]
+        return integrand(x, *last[1])
+
     limits = [a, b] if points is None else _order_limits(a, points, b)
     value = _integrate_between(of_vector, (), limits, inputs.join(), options)
     value = value if points is None else found[0] + (value - to_plain(value))

@@ -24,7 +24,7 @@ from simpleautodiff.plug.nested_integrals import (
 from simpleautodiff.plug.ode import solve_ivp as solve_ivp
 from simpleautodiff.plug.plain_calls import PlainCall, name_root, root_of
 from simpleautodiff.plug.quadrature import quad as quad
-from simpleautodiff.plug.results import Returned
+from simpleautodiff.plug.solver_results import Returned
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.packing import reshape_to
 

@@ -17,7 +17,7 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import AutodiffError
 
 
-class Unknown(PartialAdjoint):
+class UnknownDerivative(PartialAdjoint):
     """A tangent that is not known, and so is what is computed from it; asking for it raises."""
 
     __slots__ = ("error",)
@@ -26,7 +26,7 @@ class Unknown(PartialAdjoint):
     def __init__(self, error: AutodiffError) -> None:
         self.error = error
 
-    def _stay(self, *operands: Any) -> Unknown:
+    def _stay(self, *operands: Any) -> UnknownDerivative:
         return self
 
     __add__ = __radd__ = __mul__ = __rmul__ = _stay
@@ -48,8 +48,8 @@ class UnknownSlope:
     def __init__(self, error: AutodiffError) -> None:
         self.error = error
 
-    def __mul__(self, dot: Any) -> Unknown:
-        return Unknown(self.error)
+    def __mul__(self, dot: Any) -> UnknownDerivative:
+        return UnknownDerivative(self.error)
 
     def __rmul__(self, bar: Any) -> Any:
         _refuse(self.error)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.core.node import NODES, Node
-from simpleautodiff.core.primitive import values_read
+from simpleautodiff.core.primitive import find_values_read
 from simpleautodiff.program.recorded_run import record
 from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import name_of
@@ -38,7 +38,7 @@ def find_kept(nodes: Iterable[Node]) -> list[KeptValue]:
         if node.primitive is not None:
             parents = tuple(k for k, arg in enumerate(node.args) if type(arg) in NODES)
             values = (*node.values(), node.value)
-            for k in values_read(node.primitive, parents):
+            for k in find_values_read(node.primitive, parents):
                 if k not in node.primitive.settings:
                     owner = node if k == -1 else node.args[k]
                     of = owner if type(owner) in NODES else node

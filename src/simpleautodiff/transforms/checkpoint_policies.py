@@ -14,7 +14,7 @@ import numpy as np
 from simpleautodiff.core.level import Traced, evaluate, take_current
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Node, TapeNode
-from simpleautodiff.core.primitive import values_read
+from simpleautodiff.core.primitive import find_values_read
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.transforms.arguments import Selection
 from simpleautodiff.transforms.located_tapes import LocatedTape
@@ -192,7 +192,7 @@ class SavedCall:
             if node.primitive is None:
                 continue
             parents = tuple([k for k, arg in enumerate(node.args) if type(arg) is TapeNode])
-            read = values_read(node.primitive, parents)
+            read = find_values_read(node.primitive, parents)
             if -1 in read and node.index in self.left_out:
                 needed.add(node.index)
             again = node.index in needed

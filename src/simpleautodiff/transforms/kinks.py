@@ -50,7 +50,7 @@ KINK_TAPES: set[KinkTape] = set()  # those that are open
 
 def note_sweep(tape: Tape, results: Iterable[Any]) -> None:
     """Tell all tapes that look for kinks which of their steps a sweep passes."""
-    for node in needed_steps(tape, results):
+    for node in find_needed_steps(tape, results):
         value = node.value
         while isinstance(value, Traced):
             if isinstance(value, Node) and isinstance(value.level, KinkTape):
@@ -58,7 +58,7 @@ def note_sweep(tape: Tape, results: Iterable[Any]) -> None:
             value = value.value if hasattr(value, "value") else None
 
 
-def needed_steps(tape: Tape, results: Iterable[Any]) -> list[Node]:
+def find_needed_steps(tape: Tape, results: Iterable[Any]) -> list[Node]:
     """Return the steps of a tape that the derivatives of results depend on."""
     recorded = [x for x in results if type(x) is TapeNode and x.level is tape]
     needed = {result.index for result in recorded}
@@ -90,7 +90,7 @@ class KinkMet:
 
 def collect_kinks(tape: KinkTape, results: Iterable[Any]) -> list[KinkMet]:
     """Return the steps whose derivative was a choice, among those that the results depend on."""
-    needed = {node.index for node in needed_steps(tape, results)} | tape.swept
+    needed = {node.index for node in find_needed_steps(tape, results)} | tape.swept
     steps = [node for node in tape if node.primitive is not None and node.index in needed]
     return [
         KinkMet(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from simpleautodiff.arrays.hidden_frames import hide_frame
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, no_scipy_rule
 from simpleautodiff.arrays.scipy.sparse_nodes import has_node
-from simpleautodiff.core.level import OPEN, Traced
+from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import LostDerivativeError
 from simpleautodiff.values.solvers import Solvers
 
@@ -117,8 +117,9 @@ def _carry(solver: Any, carrier: str) -> Any:
     @hide_frame
     @functools.wraps(solver)
     def call_solver(*args: Any, **kwargs: Any) -> Any:
-        used = OPEN and not _is_called_by_scipy(sys._getframe(1))
-        if not (used or has_node(args) or has_node(kwargs.values())):
+        if not (
+            _is_differentiated(sys._getframe(1)) or has_node(args) or has_node(kwargs.values())
+        ):
             try:
                 return call_plainly(*args, **kwargs)
             except Exception as error:
@@ -130,9 +131,16 @@ def _carry(solver: Any, carrier: str) -> Any:
     return call_solver
 
 
-def _is_called_by_scipy(frame: FrameType) -> bool:
-    """Tell whether a frame runs code of SciPy, such as a solver that was called plainly."""
-    return str(frame.f_globals.get("__name__")).startswith("scipy.")
+RUNNING: set[CodeType] = set()  # of the functions that run what is differentiated
+
+
+def _is_differentiated(frame: FrameType | None) -> bool:
+    """Tell whether a frame runs code that is being differentiated, and not a part of SciPy's."""
+    if frame is None or str(frame.f_globals.get("__name__")).startswith("scipy."):
+        return False  # such as a solver that was called plainly
+    while frame is not None and frame.f_code not in RUNNING:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _refuse_nodes(solver: Any) -> Any:

@@ -16,7 +16,7 @@ from simpleautodiff.compiled.array.loops import Access, Loop
 from simpleautodiff.compiled.array.schedule import LoopSchedule
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
-MOST_STEPS = 150  # of a joint body
+MOST_JOINT_STEPS = 150  # of a joint body
 MOST_READ = 16  # arrays that a joint loop reads
 BEFORE, AFTER = "before", "after"  # steps of a body, and the way a loop goes
 
@@ -80,7 +80,7 @@ def _join(first: Loop, second: Loop) -> Loop | None:
         for access, way in zip(second.loads, needed, strict=True)
     ]  # fmt: skip
     _add(joint, second, at_hand)
-    fits = len(joint.body) <= MOST_STEPS and len(joint.loads) <= MOST_READ
+    fits = len(joint.body) <= MOST_JOINT_STEPS and len(joint.loads) <= MOST_READ
     return joint if fits else None
 
 

@@ -33,7 +33,7 @@ from simpleautodiff.program.program import Program
 from simpleautodiff.values.functions import register_number
 
 
-class Unknown(Term):
+class VaryingNumber(Term):
     """A number that differs from point to point: no rule can decide by it what is written."""
 
     __slots__ = ()
@@ -48,7 +48,7 @@ class Unknown(Term):
     __bool__ = __eq__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
 
 
-class Place(Unknown):
+class FilledNumber(VaryingNumber):
     """A number that the page fills in; it says how tightly its surroundings bind.
 
     `kind` is "t" for an input, which is written as it was typed, and "b" for a condition.
@@ -65,17 +65,17 @@ class Place(Unknown):
 
         Examples
         --------
-        >>> print(Place(3, 2.0) - Place(4, 0.5), Place(5, 1.0) ** 2)
+        >>> print(FilledNumber(3, 2.0) - FilledNumber(4, 0.5), FilledNumber(5, 1.0) ** 2)
         ⟦3 1⟧ - ⟦4 2s⟧ ⟦5 5⟧^2
         """
         return f"⟦{self.number} {binds}{'s' * signed}⟧"
 
 
-register_number(Unknown, TERM_FUNCTIONS)
-register_number(Place, TERM_FUNCTIONS)
+register_number(VaryingNumber, TERM_FUNCTIONS)
+register_number(FilledNumber, TERM_FUNCTIONS)
 
 
-class Results:
+class KernelResults:
     """The results of a page's scalar program by their slots in the document."""
 
     def __init__(self, kernel: dict[str, Any] | None) -> None:
@@ -120,7 +120,7 @@ class NumberPlaces(Numbers):
     def __init__(
         self,
         program: Program,
-        results: Results,
+        results: KernelResults,
         sweep: int = -1,
         bar: Slot = (),
         old: Slot = (),
@@ -147,7 +147,7 @@ class NumberPlaces(Numbers):
 
     def _place(self, slot: Slot, otherwise: Term, kind: str = "") -> Term:
         found = self.results.find(slot, otherwise)
-        return otherwise if found is None else Place(found, otherwise.value, kind)
+        return otherwise if found is None else FilledNumber(found, otherwise.value, kind)
 
     def value(self, node: Node) -> Term:
         """Return the value of a node as a term."""
@@ -184,7 +184,7 @@ class SymbolPlaces(Symbols):
 
     def value(self, node: Node) -> Term:
         """Return the value of a node as a term."""
-        return Unknown(self.program.names[node], value=node.value)
+        return VaryingNumber(self.program.names[node], value=node.value)
 
 
 @suppress_warnings()
@@ -194,7 +194,7 @@ def add_rows(document: dict[str, Any], program: Program, drawn: Collection[Node]
     If the page has a scalar program, it also gets `places`: the same two texts with places, and
     which result of the scalar program follows them. Only steps that are drawn have rows.
     """
-    results = Results(document["kernel"])
+    results = KernelResults(document["kernel"])
     steps = {program.position(node): node for node in drawn if node.primitive is not None}
     if results:
         written = NumberPlaces(program, results)
@@ -239,7 +239,7 @@ def _add_adjoints(
     program: Program,
     root: str,
     steps: Mapping[int, Node],
-    place: tuple[Results, int],
+    place: tuple[KernelResults, int],
 ) -> None:
     """Add the rows of a reverse sweep, one for each accumulation."""
     results, s = place

@@ -287,6 +287,8 @@ def _set_item_batch(size: int, which: tuple[bool, ...], x: Any, value: Any, inde
     if find_batches(index):
         flat = set_item(reshape(x, (-1,)), value, _flat_batch_indices(size, index, full))
         return reshape(flat, (size, *full))
+    if not full:  # an array without axes, written to by a mask
+        return reshape(set_item(reshape(x, (size, 1)), value, (slice(None), indices)), (size,))
     return set_item(x, value, (slice(None), *np.unravel_index(indices, full)))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import Level, Traced, to_plain
 from simpleautodiff.core.linear import ZERO, Linear
-from simpleautodiff.core.primitive import Args, Primitive, values_read
+from simpleautodiff.core.primitive import Args, Primitive, find_values_read
 from simpleautodiff.errors import cite_line, warn_domain
 from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import Wrapping, row
@@ -180,7 +180,7 @@ def _find_values_read(primitive: Primitive, i: int) -> frozenset[int]:
         return frozenset((-1,))  # a step function: its argument must have no pole
     if primitive.name == "einsum":
         return frozenset(range(1, primitive.arity)) - {i}
-    return values_read(primitive, (i,))
+    return find_values_read(primitive, (i,))
 
 
 # The two rows of this level. ----------------------------------------------------------------------

@@ -21,7 +21,7 @@ from simpleautodiff.rules.scalar.endless_series import (
     yv_value,
     zeta_value,
 )
-from simpleautodiff.rules.scalar.exponential import exp, log1p
+from simpleautodiff.rules.scalar.exponential import exp, log, log1p
 from simpleautodiff.rules.scalar.parameter_values import (
     hyp1f1_derivative_value,
     hyp2f1_derivative_value,
@@ -257,7 +257,7 @@ log1prel = scipy_row(
 )
 spence = scipy_row(
     "spence",
-    lambda _v, x: -log1prel(x - 1),
+    lambda _v, x: choose(2 * x < 1, lambda: log(x) / (1 - x), lambda: -log1prel(x - 1)),
     reason="spence is the integral of log(t)/(1 - t) from 1 to x",
     kinks=(Kink("x = 0", lambda x: x == 0, "-inf, by continuity"),),
     domain=Domain("x > 0", lambda x: x > 0),
