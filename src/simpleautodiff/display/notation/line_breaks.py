@@ -6,7 +6,7 @@ import re
 import textwrap
 import unicodedata
 
-_NAME_BEFORE_SIGN = re.compile(r" *\S+ +(?== )")
+_NAME_BEFORE_SIGN = re.compile(r" *\S+ {1,9}(?== )")  # in its column, not before an empty one
 
 
 def fit_lines(text: str, width: int) -> str:
