@@ -496,3 +496,23 @@ def test_directions_in_a_batch_through_an_even_function_of_one_number():
     f = lambda x: np.cos(np.linalg.norm(x))
     hessian = ad.jacfwd(ad.grad(ad.checkpoint(f)))(np.zeros(3))
     np.testing.assert_allclose(hessian, -np.eye(3), atol=1e-15)
+
+
+@pytest.mark.filterwarnings("ignore")  # of the infinite slopes
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sqrt(np.abs(x)),
+        lambda x: np.abs(x) ** 0.5,
+        lambda x: np.sqrt(2 * np.abs(x)),
+        lambda x: np.sqrt(np.hypot(x, x)),
+        lambda x: np.sqrt(np.sqrt(x * x)),
+    ],
+)
+def test_the_root_of_a_root_is_steep_along_a_line_too(f):
+    """The derivative 0 of abs at 0 is a choice, and √|t| has none."""
+    for x, dx in ((0.0, 1.0), (np.zeros(3), np.ones(3))):
+        slopes = ad.jvp(f, (x,), (dx,))[1]
+        assert not np.any(np.isfinite(slopes))
+    assert not np.isfinite(ad.taylor(f, 0.0, 2)[1])
+    assert not np.isfinite(ad.grad(f)(0.0))

@@ -5,7 +5,8 @@ has a kink where s = 0, and v² has none. Two rules, applied where the numbers a
 
 - An even power of a root has the derivatives of that power of s: d(v²) = ds.
 - The root of a sum of squares has the derivative 0, the subgradient of least norm, as a norm has.
-  Forward mode does not know how s was computed; there a root is flat where ds is 0.
+  Forward mode does not know how s was computed; there a root is flat where ds is 0,
+  unless s is a root itself: the derivative 0 of abs at 0 is a choice.
 
 A multiple of a root is a root, too, and so are its rearranged elements: (c v)² = c (c v²).
 
@@ -94,7 +95,7 @@ def _restate_flat(primitive: Primitive, x: Any, *exponent: Any) -> Restated:
         return None
     if type(x) is Jet:
         dot = filled(x.nth(1))
-        if dot is ZERO or not may_hold(flat := flat & (to_plain(dot) == 0)):
+        if may_hold_root(x) or dot is ZERO or not may_hold(flat := flat & (to_plain(dot) == 0)):
             return None
     elif type(x) not in NODES or not is_sum_of_squares(x):
         return None
