@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import math
+import pickle
 import re
 import struct
 import warnings
@@ -321,6 +322,13 @@ def test_results_that_are_inputs_or_constants():
     assert ad.source(f, 1.0, 2.0).function()(1.0, 2.0) == (1.0, 3.0, 4.0)
     assert ad.source(ad.grad(lambda x: x), 2.0).function()(2.0) == 1.0
     assert ad.source(ad.grad(lambda x, y: y), 2.0, 3.0).function()(2.0, 3.0) == 0.0
+
+
+def test_source_can_be_pickled():
+    text = ad.source(ad.grad(paper, (0, 1)), 2.0, 5.0)
+    again = pickle.loads(pickle.dumps(text))
+    assert (str(again), again.latex) == (str(text), text.latex)
+    assert again.function()(2.0, 5.0) == text.function()(2.0, 5.0)
 
 
 def test_latex_has_a_line_for_each_statement():

@@ -11,7 +11,7 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,9 @@ class Source:
     def latex(self) -> str:
         """The function in LaTeX, written when it is asked for."""
         return self._write_latex()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Source, (self.name, self.python, partial(str, self.latex))
 
     def __str__(self) -> str:
         """Return the text of a Python module."""
