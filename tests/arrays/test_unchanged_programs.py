@@ -129,9 +129,65 @@ def test_orthogonal_polynomials_of_scipy(name, degree):
         ad.grad(lambda x: getattr(special, f"eval_{name}")([1, 2], x).sum())(0.3)
 
 
-def test_the_first_of_equal_numbers_is_taken():
-    slope = ad.jacobian(np.unique)(np.array([2.0, 1.0, 2.0, np.nan, np.nan]))
-    np.testing.assert_array_equal(slope[:2], [[0, 1, 0, 0, 0], [1, 0, 0, 0, 0]])
-    assert slope.shape == (3, 5)
-    distinct = ad.jacobian(lambda x: np.unique(x, equal_nan=False))(np.array([np.nan, np.nan]))
-    np.testing.assert_array_equal(distinct, np.eye(2))
+TIES = np.array([2.0, 1.0, 2.0, np.inf, np.nan, np.inf, np.nan])
+SHARES = [  # of the elements of TIES in each of the different numbers
+    [0, 1, 0, 0, 0, 0, 0],
+    [1 / 2, 0, 1 / 2, 0, 0, 0, 0],
+    [0, 0, 0, 1 / 2, 0, 1 / 2, 0],
+    [0, 0, 0, 0, 1 / 2, 0, 1 / 2],
+]
+
+
+def test_equal_numbers_share_the_derivative_of_the_one_that_is_left():
+    for jacobian in (ad.jacobian, ad.jacfwd):
+        np.testing.assert_array_equal(jacobian(np.unique)(TIES), SHARES)
+    x = np.array([1.0, 2.0, 1.0])
+    back = lambda x: (lambda u, i: np.sum(u[i] ** 2))(*np.unique(x, return_inverse=True))
+    counted = lambda x: (lambda u, n: np.sum(n * u**2))(*np.unique(x, return_counts=True))
+    for f in (back, counted):  # both are Σ x², where the elements stay equal
+        np.testing.assert_array_equal(ad.grad(f)(x), 2 * x)
+        np.testing.assert_array_equal(ad.jacfwd(f)(x), 2 * x)
+        np.testing.assert_array_equal(ad.vmap(ad.grad(f))(np.stack([x, -x])), [2 * x, -2 * x])
+        np.testing.assert_array_equal(ad.jit(ad.grad(f))(x), 2 * x)
+    (kink,) = ad.find_kinks(np.unique)(x)
+    assert kink.choice == "they share equally"
+    assert not ad.find_kinks(np.unique)(x[:2])
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_equal_rows_share_the_derivative(axis):
+    rows = np.array([[1.0, 2.0], [0.0, 5.0], [1.0, 2.0], [1.0, 0.0]])
+    x = np.moveaxis(rows, 0, axis)
+
+    def back(x):
+        u, i = np.unique(x, return_inverse=True, axis=axis)
+        return np.sum(np.take(u, i, axis) ** 2)
+
+    np.testing.assert_array_equal(ad.grad(back)(x), 2 * x)
+    assert ad.find_kinks(back)(x)
+    assert not ad.find_kinks(back)(np.moveaxis(rows[1:], 0, axis))
+    with pytest.raises(ad.RuleError, match="batch takes no axis"):
+        ad.vmap(back)(np.stack([x, x]))
+
+
+@pytest.mark.parametrize("equal_nan", [True, False])
+@pytest.mark.parametrize("x", [TIES, np.array([-0.0, 0.1, 0.1, 0.1]), np.array([[1.0, 2], [2, 1]])])
+def test_what_unique_returns_is_what_numpy_returns(x, equal_nan):
+    plain = np.unique(x, True, True, True, equal_nan=equal_nan)
+    found = np.unique(ad.Node(x), True, True, True, equal_nan=equal_nan)
+    for a, b in zip((found[0].value, *found[1:]), plain, strict=True):
+        np.testing.assert_array_equal(a, b)
+        assert a.dtype == b.dtype
+    np.testing.assert_array_equal(np.signbit(found[0].value), np.signbit(plain[0]))
+
+
+@pytest.mark.parametrize("name", ["inverse", "counts", "all"])
+def test_the_functions_of_the_array_standard_are_those_of_unique(name):
+    x, function = np.array([2.0, 1.0, 2.0]), getattr(np, f"unique_{name}")
+    shares = [[0, 1, 0], [0.5, 0, 0.5]]
+    np.testing.assert_array_equal(ad.jacobian(np.unique_values)(x), shares)
+    np.testing.assert_array_equal(ad.jacobian(lambda x: function(x).values)(x), shares)
+    plain, found = function(x), function(ad.Node(x))
+    assert found._fields == plain._fields
+    for a, b in zip(found[1:], plain[1:], strict=True):
+        np.testing.assert_array_equal(a, b)

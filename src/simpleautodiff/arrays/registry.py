@@ -288,10 +288,6 @@ def no_rule(name: str) -> RuleError:
 
 HINTS = {
     **dict.fromkeys(
-        ("np.unique_values", "np.unique_all", "np.unique_counts", "np.unique_inverse"),
-        "np.unique takes nodes",
-    ),
-    **dict.fromkeys(
         ("np.intersect1d", "np.setdiff1d", "np.setxor1d", "np.sort_complex"),
         "Find the indices with the plain array, x.value, and take those elements: x[i]",
     ),

@@ -10,12 +10,19 @@ from simpleautodiff.arrays.reductions import axes_of, flatten_axes
 from simpleautodiff.arrays.registry import implements, is_batch
 from simpleautodiff.arrays.shaping import lay_out_like, move_by_index
 from simpleautodiff.core.level import Traced, to_plain
+from simpleautodiff.core.primitive import Kink
 from simpleautodiff.errors import ArgumentError, RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import real_dtype
-from simpleautodiff.rules.array.indexing import getitem, getitem_by_rank
+from simpleautodiff.rules.array.indexing import (
+    getitem,
+    getitem_by_rank,
+    record_with,
+    scatter,
+)
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.decisions import as_operand
+from simpleautodiff.rules.row import add_kinks
 
 
 def take_along(a: Any, order: Any, axis: int) -> Any:
@@ -48,28 +55,83 @@ def unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    """Return the different numbers, sorted; among equal ones, the first."""
-    if axis is not None:
-        raise RuleError(f"np.unique of nodes takes no axis: rows are compared whole{cite_line()}")
-    a = reshape(ar, (-1,))
-    order = np.argsort(a, kind="stable")
-    ordered = np.sort(a)
+    """Return the different numbers, sorted; those that are equal share the derivative."""
+    a = reshape(ar, (-1,)) if axis is None else np.moveaxis(ar, axis, 0)
+    order = np.argsort(a, kind="stable") if axis is None else _sort_rows(a)
+    ordered = _getitem_shared(a, order)
     new = ordered[1:] != ordered[:-1]
-    if equal_nan:
+    if axis is not None:
+        new = np.any(new, axis=tuple(range(1, len(shape_of(a)))))
+    elif equal_nan:
         new = new & ~(np.isnan(ordered[1:]) & np.isnan(ordered[:-1]))
-    found = np.concatenate([ordered[:1], ordered[1:][new]])
+    group = np.concatenate([0 * order[:1], np.cumsum(new)])  # of each sorted element
+    first = np.concatenate([order[:1], order[1:][new]])
+    counts = scatter(record_with(group, np.ones(shape_of(order), int)), group, shape_of(first))
+    found = _share(ordered, a[first], group, counts)
+    inverse = group[np.argsort(order)]
     wanted = (
-        (return_index, lambda: np.concatenate([order[:1], order[1:][new]])),
-        (return_inverse, lambda: np.searchsorted(found, ar)),
-        (return_counts, lambda: _count(ordered, found)),
+        (return_index, first),
+        (return_inverse, reshape(inverse, shape_of(ar)) if axis is None else inverse),
+        (return_counts, counts),
     )
-    others = [make() for asked, make in wanted if asked]
+    found = found if axis is None else np.moveaxis(found, 0, axis)
+    others = [other for asked, other in wanted if asked]
     return (found, *others) if others else found
 
 
-def _count(ordered: Any, found: Any) -> Any:
-    """Return how often each of some numbers is among sorted ones."""
-    return np.searchsorted(ordered, found, "right") - np.searchsorted(ordered, found, "left")
+_getitem_shared = add_kinks(
+    getitem,
+    Kink("equal elements", lambda x, _: len(np.unique(x, axis=0)) < len(x), "they share equally"),
+)
+
+
+def _sort_rows(a: Any) -> Any:
+    """Return the indices that sort the rows of an array by their first numbers, then the next."""
+    if is_batch(a):
+        raise RuleError(f"np.unique of a batch takes no axis: pass one example{cite_line()}")
+    rows = np.reshape(as_operand(a), (len(a), -1))
+    return np.lexsort(np.flip(rows.T, axis=0))
+
+
+def _share(a: Any, found: Any, group: Any, counts: Any) -> Any:
+    """Return the value of each group of equal numbers, with the mean of their derivatives."""
+    # The mean itself would round: only where it is infinite or nan it is exact.
+    with np.errstate(invalid="ignore"):
+        difference, total = (
+            scatter(record_with(group, x), group, shape_of(found)) for x in (found[group] - a, a)
+        )
+        weights = (1 / counts).astype(real_dtype(a))
+        weights = weights.reshape(-1, *(1,) * (len(shape_of(a)) - 1))
+        return where_row(
+            np.isfinite(to_plain(found)), found - difference * weights, total * weights
+        )
+
+
+@implements(np.unique_values)
+def unique_values(x: Any) -> Any:
+    """Return the different numbers."""
+    return unique(x, equal_nan=False)
+
+
+@implements(np.unique_inverse)
+def unique_inverse(x: Any) -> Any:
+    """Return the different numbers, and for each element the index of its own."""
+    plain = np.unique_inverse(np.zeros(0))
+    return type(plain)(*unique(x, return_inverse=True, equal_nan=False))
+
+
+@implements(np.unique_counts)
+def unique_counts(x: Any) -> Any:
+    """Return the different numbers, and how often each is there."""
+    plain = np.unique_counts(np.zeros(0))
+    return type(plain)(*unique(x, return_counts=True, equal_nan=False))
+
+
+@implements(np.unique_all)
+def unique_all(x: Any) -> Any:
+    """Return the different numbers, where each is first, the inverse, and the counts."""
+    plain = np.unique_all(np.zeros(0))
+    return type(plain)(*unique(x, True, True, True, equal_nan=False))
 
 
 @implements(np.union1d)
