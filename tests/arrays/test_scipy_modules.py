@@ -495,7 +495,6 @@ def test_a_name_imported_early_says_what_to_do(call, name):
         (lambda x: sl.cossin(x, 1, 1)[0], "linalg.cossin"),
         (lambda x: sl.null_space(x), "linalg.null_space; .* the projector"),
         (lambda x: scipy.special.legendre_p(2, x), r"special\.legendre_p;"),
-        (lambda x: st.mode(x[0])[0], "stats.mode"),
     ],
 )
 def test_a_function_without_a_program_is_named(call, name):

@@ -181,6 +181,12 @@ def test_what_unique_returns_is_what_numpy_returns(x, equal_nan):
     np.testing.assert_array_equal(np.signbit(found[0].value), np.signbit(plain[0]))
 
 
+def test_the_most_frequent_number_is_that_of_its_equals():
+    stats = pytest.importorskip("scipy.stats")
+    slope = ad.grad(lambda x: stats.mode(x).mode)(np.array([1.0, 2.0, 1.0]))
+    np.testing.assert_array_equal(slope, [0.5, 0, 0.5])
+
+
 @pytest.mark.parametrize("name", ["inverse", "counts", "all"])
 def test_the_functions_of_the_array_standard_are_those_of_unique(name):
     x, function = np.array([2.0, 1.0, 2.0]), getattr(np, f"unique_{name}")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.integrate
 import scipy.optimize as opt
+import scipy.stats as st
 from scipy.integrate import odeint as odeint_by_name, quad as quad_by_name
 from scipy.optimize import brentq as brentq_by_name
 
@@ -159,3 +160,43 @@ def test_a_double_root_has_no_derivative_by_newtons_method():
         with pytest.raises(ad.DomainError, match="double root"):
             ad.grad(root)(1.0)
     assert plug.solve_root(equation, 0.3, 1.0) == pytest.approx(1.0)  # it is a root, though
+
+
+EXPECTATIONS = {  # of x²: (loc² + scale², or a(a + 1) scale²) and its derivative in the scale s
+    "norm": (lambda s: st.norm.expect(np.square, scale=s), lambda s: 2 * s),
+    "frozen norm": (lambda s: st.norm(0.3, s).expect(np.square), lambda s: 2 * s),
+    "gamma": (lambda s: st.gamma.expect(np.square, args=(2.0,), scale=s), lambda s: 12 * s),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTATIONS)
+def test_expectations_over_a_line_or_half_of_it(name):
+    f, slope = EXPECTATIONS[name]
+    assert ad.grad(f)(1.5) == pytest.approx(slope(1.5), rel=1e-7)
+    assert ad.jvp(f, (1.5,), (1.0,))[1] == pytest.approx(slope(1.5), rel=1e-7)
+
+
+def test_expectations_for_many_parameters():
+    f, slope = EXPECTATIONS["norm"]
+    points = np.array([1.5, 2.0])
+    np.testing.assert_allclose(ad.vmap(ad.grad(f))(points), slope(points), rtol=1e-7)
+
+
+def test_an_infinite_limit_that_was_computed_is_a_constant():
+    decay = lambda s, end: scipy.integrate.quad(lambda x: np.exp(-x * s), 0, end)[0]
+    assert ad.grad(lambda s: decay(s, s * np.inf))(1.5) == pytest.approx(-1 / 1.5**2)
+    ends = lambda s: ([0, np.inf * s], [0, 1])
+    volume = lambda s: scipy.integrate.nquad(lambda x, y, s: np.exp(-x * s), ends(s), args=(s,))[0]
+    assert ad.grad(volume)(1.5) == pytest.approx(-1 / 1.5**2, rel=1e-7)
+
+
+@pytest.mark.parametrize("law", [st.norm, st.expon, st.logistic, st.cauchy, st.t(3.0), st.gamma(2)])
+@pytest.mark.parametrize("method", ["cdf", "sf"])
+def test_a_distribution_function_is_constant_at_infinity(law, method):
+    shapes = getattr(law, "args", ())
+    function = getattr(getattr(law, "dist", law), method)
+    for x in (lambda s: np.inf, lambda s: np.inf * s):
+        assert ad.grad(lambda s, x=x: function(x(s), *shapes, loc=s, scale=s))(1.5) == 0
+        each = lambda s, x=x: function(np.array([x(s), 2.0]), *shapes, scale=s)
+        finite = lambda s: function(2.0, *shapes, scale=s)
+        np.testing.assert_array_equal(ad.jacobian(each)(1.5), [0, ad.grad(finite)(1.5)])

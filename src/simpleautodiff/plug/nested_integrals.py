@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.scipy.scipy_ends import fix_infinite
 from simpleautodiff.core.level import Traced, to_plain
 from simpleautodiff.plug.inputs import F, as_tuple
 from simpleautodiff.plug.quadrature import quad
@@ -24,7 +25,8 @@ def nquad(f: F, ranges: Any, args: Any = (), opts: Any = None, full_output: bool
     >>> ad.grad(volume)(2.0).round(9)  # the volume is a^5 / 8
     np.float64(10.0)
     """
-    args, ranges = as_tuple(args), list(ranges)
+    args = as_tuple(args)
+    ranges = [ends if callable(ends) else tuple(map(fix_infinite, ends)) for ends in ranges]
     options = opts if isinstance(opts, (list, tuple)) else [opts] * len(ranges)
     counted, errors = [0], [0.0]
 

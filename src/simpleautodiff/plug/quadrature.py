@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.scipy.scipy_ends import fix_infinite
 from simpleautodiff.core.level import Traced, apply, take_current, to_plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Primitive
@@ -26,6 +27,7 @@ from simpleautodiff.plug.inputs import (
 )
 from simpleautodiff.plug.jumps import find_inside, find_steep_place
 from simpleautodiff.plug.solver_results import Returned
+from simpleautodiff.rules.array.decompositions import find_examples
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.grad import jvp, vjp
@@ -51,6 +53,7 @@ def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: 
     """
     (f,), held = pass_held(f)
     args, a, b = (*as_tuple(args), *held), take_current(a), take_current(b)
+    a, b = (fix_infinite(limit) if isinstance(limit, Traced) else limit for limit in (a, b))
     solver = plain_solver("integrate", "quad")
     if not has_nodes((a, b, args, options)):
         compute = functools.partial(solver, full_output=full_output, **options)
@@ -145,7 +148,8 @@ def _integrate(
 def _limit_derivative(f: F, x: Any, other: Any, z: Any, sign: int) -> Any:
     """Return the derivative in a limit; 0 for an infinite one."""
     limit = to_plain(x)
-    if not isinstance(limit, Traced) and math.isinf(limit):
+    examples = find_examples(limit) if isinstance(limit, Traced) else limit
+    if examples is not None and np.all(np.isinf(examples)):
         return ZERO
     shift = solve_each(functools.partial(find_inside, f), limit, *map(to_plain, (other, z)))
     value = sign * f(x + shift, z)

@@ -55,6 +55,15 @@ def _has_density(law: Any) -> bool:
     return type(law)._pdf is not base._pdf or type(law)._logpdf is not base._logpdf
 
 
+def fix_infinite(x: Any, function: Function = lambda x: x) -> Any:
+    """Return the function of x, or x where it is infinite: a constant, as no parameter moves it."""
+    plain = to_plain(x)
+    infinite = np.isinf(plain)
+    if not _may_hold(infinite):
+        return function(x)
+    return where_row(infinite, plain, function(where_row(infinite, 0.0, x)))
+
+
 def _may_hold(condition: Any) -> bool:
     """Tell whether a condition holds somewhere, as far as is known."""
     if can_decide(condition):

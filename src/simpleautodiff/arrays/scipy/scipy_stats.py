@@ -23,6 +23,7 @@ from simpleautodiff.arrays.scipy.scipy_densities import (
     log_beta_prime_density,
     log_lognormal_density,
 )
+from simpleautodiff.arrays.scipy.scipy_ends import fix_infinite
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.errors import ArgumentError, cite_line
@@ -70,7 +71,8 @@ def _make_method(
     def method(x: Any, *args: Any, **kwargs: Any) -> Any:
         given = {"loc": 0.0, "scale": 1.0, **bind_parameters(shapes, args, kwargs)}
         scale = given["scale"]
-        z = _make_standardize(support)(x - given["loc"], scale)
+        standardize = _make_standardize(support)
+        z = fix_infinite(x, lambda x: standardize(x - given["loc"], scale))
         inside = (to_plain(z) >= support[0]) & (to_plain(z) <= support[1])
         if support != EVERYWHERE:
             z = where_row(inside, z, 0.5)
