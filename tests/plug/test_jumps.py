@@ -20,6 +20,7 @@ MOVING = {  # integrals from 0 to 1
     "sign": lambda a: lambda x: np.sign(x - a),
     "heaviside": lambda a: lambda x: np.heaviside(x - a, 0.5),
     "between smooth parts": lambda a: lambda x: a * np.sin(x) + np.where(x < a, 1.0, 0.1),
+    "small beside a steep part": lambda a: lambda x: 5 * np.exp(x) + np.where(x < a, 1e-3, 0.0),
     "two places": lambda a: lambda x: np.where(x < 0.7, 1.0, 0.0) * np.where(x < a, 1.0, 0.0),
 }
 
