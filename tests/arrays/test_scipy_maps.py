@@ -324,3 +324,8 @@ def test_the_recipe_for_values_of_a_spline():
     t = np.array([-1.3, 0.2, 1.7])
     matrix = sp.CubicSpline(KNOTS, np.eye(7))(t)
     alike(matrix @ np.sin(KNOTS), sp.CubicSpline(KNOTS, np.sin(KNOTS))(t), 1e-14)
+
+
+def test_the_metric_that_needs_a_matrix_is_named():
+    with pytest.raises(ad.RuleError, match=r"'seuclidean'.* mahalanobis \(with VI=\), minkowski"):
+        ad.grad(lambda x: np.sum(sd.cdist(x, x, "seuclidean")))(np.eye(2))

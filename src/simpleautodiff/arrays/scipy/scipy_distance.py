@@ -104,9 +104,10 @@ def _find_metric(metric: Any, given: dict[str, Any]) -> Function:
     names = {"cheby": "chebyshev", "manhattan": "cityblock", "l1": "cityblock", "l2": "euclidean"}
     name = names.get(str(metric).lower(), str(metric).lower())
     if name not in METRICS or (name == "mahalanobis" and given.get("VI") is None):
+        known = ", ".join(METRICS).replace("mahalanobis", "mahalanobis (with VI=)")
         raise RuleError(
             f"distances of nodes with the metric {metric!r} have no derivative rule; those with "
-            f"{', '.join(METRICS)} (this one with VI=) have one{cite_line()}"
+            f"{known} have one{cite_line()}"
         )
     return lambda u, v: METRICS[name](u, v, **given)
 
