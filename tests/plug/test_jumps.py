@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
+from scipy.integrate import nquad, quad
 
 import simpleautodiff as ad
 
@@ -20,6 +20,7 @@ MOVING = {  # integrals from 0 to 1
     "sign": lambda a: lambda x: np.sign(x - a),
     "heaviside": lambda a: lambda x: np.heaviside(x - a, 0.5),
     "between smooth parts": lambda a: lambda x: a * np.sin(x) + np.where(x < a, 1.0, 0.1),
+    "small beside a steep part": lambda a: lambda x: 5 * np.exp(x) + np.where(x < a, 1e-3, 0.0),
     "two places": lambda a: lambda x: np.where(x < 0.7, 1.0, 0.0) * np.where(x < a, 1.0, 0.0),
 }
 
@@ -82,3 +83,29 @@ def test_ends_at_which_the_integrand_is_infinite():
     assert ad.grad(lambda a: quad(lambda x: np.exp(-a * x) / np.sqrt(x), 0, 1)[0])(
         1.0
     ) == pytest.approx(-quad(lambda x: np.exp(-x) * np.sqrt(x), 0, 1)[0])
+
+
+def test_limits_of_weighted_integrals():
+    """The derivative in a limit is the integrand there, with its weight."""
+    one = lambda x: 1 + 0 * x
+    cosine = lambda b: quad(one, 0, b, weight="cos", wvar=1.0)[0]
+    assert ad.grad(cosine)(3.0) == pytest.approx(math.cos(3.0))
+    assert ad.jvp(cosine, (3.0,), (1.0,))[1] == pytest.approx(math.cos(3.0))
+    assert ad.hessian(cosine)(3.0) == pytest.approx(-math.sin(3.0))
+    nested = lambda b: nquad(
+        lambda x, y: 1 + 0 * x, [[0, b], [0, 1]], opts=[{"weight": "cos", "wvar": 1.0}, {}]
+    )
+    assert ad.grad(lambda b: nested(b)[0])(3.0) == pytest.approx(math.cos(3.0))
+    tail = lambda a: quad(lambda x: np.exp(-x), a, np.inf, weight="sin", wvar=2.0)[0]
+    assert ad.grad(tail)(0.7) == pytest.approx(-math.exp(-0.7) * math.sin(1.4))
+    value = lambda b: quad(lambda x: x, -1, b, weight="cauchy", wvar=0.2)[0]
+    assert ad.grad(value)(3.0) == pytest.approx(3 / 2.8)
+
+
+def test_derivatives_of_weights_are_refused():
+    of_wvar = lambda w: quad(lambda x: 1 + 0 * x, 0, 1, weight="cos", wvar=w)[0]
+    of_limit = lambda b: quad(lambda x: x, 0, b, weight="alg", wvar=(0.2, 0.3))[0]
+    with pytest.raises(ad.AutodiffError, match="no derivative in wvar; write the weight into"):
+        ad.grad(of_wvar)(2.0)
+    with pytest.raises(ad.AutodiffError, match="no derivative in a limit; write the weight"):
+        ad.grad(of_limit)(3.0)

@@ -89,6 +89,11 @@ REFUSED = {
         ad.LostDerivativeError,
         r"scipy\.optimize\.linprog",
     ),
+    "splprep": (
+        lambda a: scipy.interpolate.splprep([a * np.arange(5.0), np.arange(5.0) ** 2])[0][1][0],
+        ad.LostDerivativeError,
+        r"make_interp_spline",
+    ),
     "griddata": (
         lambda a: scipy.interpolate.griddata(
             np.array([[0, 0], [0, 1.0], [1, 0]]), a * np.arange(3.0), np.array([[0.2, 0.3]])
@@ -139,3 +144,10 @@ def test_functions_with_two_names_are_pickled():
     ad.grad(np.sin)(1.0)
     for function in (scipy.linalg.solve_lyapunov, scipy.linalg.solve_continuous_lyapunov):
         assert pickle.loads(pickle.dumps(function)) is function
+
+
+def test_newton_of_several_equations_tells_what_it_found():
+    found = lambda p: opt.newton(lambda x: x**3 - p, np.ones(2), full_output=True)
+    for root in (lambda p: found(p).root[1], lambda p: found(p)[0][0]):
+        assert ad.grad(root)(2.0) == pytest.approx(2 ** (-2 / 3) / 3)
+    assert found(2.0).converged.all()

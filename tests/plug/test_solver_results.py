@@ -155,3 +155,37 @@ def test_a_generator_is_drawn_from_once():
     value, _ = ad.value_and_grad(lambda a: (least(a, inside), 0.0), has_aux=True)(1.3)[0]
     assert value == least(1.3, plain)
     assert inside.random() == plain.random()
+
+
+def test_forward_mode_passes_by_what_is_not_known():
+    """SciPy returns estimates beside the solution; they are not asked for."""
+    exact = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15}
+
+    def solve(p):
+        """Minimise (x - p0)² + (p1 x - 1)²: x = (p0 + p1) / (1 + p1²)."""
+        residuals = lambda x: np.array([x[0] - p[0], x[0] * p[1] - 1])
+        return opt.least_squares(residuals, [0.5], **exact).x[0]
+
+    along = ad.jacfwd(ad.jacfwd(solve))(np.array([2.0, 1.0]))
+    np.testing.assert_allclose(along, [[0.0, -0.5], [-0.5, 0.5]], atol=1e-6)
+    matrix = np.array([[1, 0.3], [2, 1.0], [0.5, 3]])
+    linear = lambda a: opt.lsq_linear(matrix, np.array([1, a, 2.0]), bounds=(0, 0.5)).x
+    slopes = ad.jvp(linear, (0.7,), (1.0,))[1]  # the second is at its bound; 2 / (1 + 4 + 1/4)
+    np.testing.assert_allclose(slopes, [2 / 5.25, 0.0], atol=1e-12)
+    inverse = lambda p: opt.minimize(lambda x: (x[0] - p) ** 2, [0.0]).hess_inv[0, 0]
+    with pytest.raises(ad.LostDerivativeError, match="hess_inv of the result"):
+        ad.jvp(inverse, (2.0,), (1.0,))
+
+
+def test_fits_with_a_loss():
+    """A mean by soft_l1: its slope in a datum is that datum's curvature, by the sum of all."""
+    y, scale = np.array([0.0, 1.0, 4.0, 9.0]), 0.5
+    exact = {"method": "trf", "ftol": 1e-15, "xtol": 1e-15, "gtol": 1e-15}
+    loss = {"loss": "soft_l1", "f_scale": scale, **exact}
+    mean = lambda y: opt.curve_fit(lambda t, a: a + 0 * t, y * 0, y, p0=[2.0], **loss)
+    found = mean(y)[0][0]
+    curvatures = (1 + ((found - y) / scale) ** 2) ** -1.5
+    slopes = ad.grad(lambda y: mean(y)[0][0])(y)
+    np.testing.assert_allclose(slopes, curvatures / np.sum(curvatures), rtol=1e-5)
+    with pytest.raises(ad.LostDerivativeError, match="has no derivative"):
+        ad.grad(lambda y: mean(y)[1][0, 0])(y)  # of which SciPy has a formula of its own

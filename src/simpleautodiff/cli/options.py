@@ -21,7 +21,10 @@ MAX_ORDER = 8
 SUFFIXES = {"txt": "text", "tex": "latex", "htm": "html", "md": "markdown", "xml": "junit"}
 MODES = ("forward", "reverse")
 ENGINE_SHAPES = ("node", "value", "tape", "grad", "dual", "feed", "partials")
-TABLES = "values, partials, tangents, adjoints, order; some of them"
+TABLES = (
+    "some of values, partials, tangents, adjoints, order, with commas between; "
+    "if not given, values,adjoints"
+)
 SHOWS = ("plain", "values", "tangents", "adjoints", "both", "construction", "reachable", "order")
 
 

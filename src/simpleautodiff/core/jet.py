@@ -114,9 +114,10 @@ class Jet(Traced):
         derivative = u.nth(k)
         if derivative is ZERO or slope is ZERO:
             return ZERO
-        if isinstance(slope, Linear) and not getattr(type(derivative), "unknown", False):
+        if isinstance(slope, Linear) and not _is_unknown(derivative):
             if k not in pushed:
-                pushed[k] = filled(slope.push(filled(derivative)))
+                term = slope.push(filled(derivative))
+                pushed[k] = term if _is_unknown(term) else filled(term)
             return self._differentiate(pushed[k], j)
         return push(self._differentiate(slope, j), derivative)
 
@@ -141,6 +142,10 @@ class Jet(Traced):
 def _drop_rule(arg: Any) -> Any:
     """Return an argument of a root without its own history, which the square does not need."""
     return Jet(arg.value, arg.higher, arg.level) if type(arg) is Jet else arg
+
+
+def _is_unknown(derivative: Any) -> bool:
+    return getattr(type(derivative), "unknown", False)
 
 
 def _is_jet(arg: Any, level: Level) -> bool:

@@ -106,7 +106,7 @@ class Exercise:
                 yield SheetCell(f"partials {key}", about, key, key, number)
             return
         numbers = self._numbers(about)
-        for step in program.steps:
+        for step in reversed(program.steps) if about == "adjoints" else program.steps:
             text = self._text(about, step.name)
             yield SheetCell(
                 f"{about} {step.name}", about, step.name, text, numbers.get(step.name, 0)
@@ -275,7 +275,7 @@ def exercise(
     >>> from simpleautodiff import learn
     >>> sheet = learn.exercise("x*y - x", 2, 5, about=["adjoints"], blanks=1)
     >>> [cell.key for cell in sheet.blanks]
-    ['adjoints x', 'adjoints y', 'adjoints v1', 'adjoints v2']
+    ['adjoints v2', 'adjoints v1', 'adjoints y', 'adjoints x']
     >>> for mark in sheet.check({"adjoints x": 4, "adjoints v2": 1}):
     ...     print(mark)
     x̄ = 4: right

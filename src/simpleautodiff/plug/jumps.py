@@ -15,8 +15,8 @@ import numpy as np
 from simpleautodiff.errors import DomainError, cite_line
 from simpleautodiff.plug.inputs import F, plain_solver
 
-_JUMP = 1e-6  # of the largest value: what is less is continuous
-_STEEP = 3  # as many of the steepest places are looked at
+_JUMP = 1e-6  # of the largest value: a rise by less counts as continuous
+_STEEP = 3  # as many of the steepest places are looked at, and of those unlike what is beside them
 _FINE = 1e-3  # of the whole: places that are nearer to each other were searched for
 _SHIFT = 1e-6  # of the parameters, relative: a jump that stays at its place does not feel it
 
@@ -80,21 +80,34 @@ def _find_steep(f: Callable[[float], float], samples: dict[float, float]) -> Any
     """
     places = np.array(sorted(samples))
     values = np.array([samples[x] for x in places])
-    rises = np.abs(np.diff(values))
     least = _JUMP * np.max(np.abs(values), initial=0.0)
+    rises, widths = np.diff(values), np.diff(places)
     with np.errstate(all="ignore"):
-        steepest = np.argsort(-rises / np.diff(places))
-    for i in [i for i in steepest if rises[i] > least][:_STEEP]:
-        left, right, ends = float(places[i]), float(places[i + 1]), [values[i], values[i + 1]]
-        place = (left + right) / 2
-        while left < (middle := (left + right) / 2) < right and abs(ends[1] - ends[0]) > least:
-            value = f(middle)
-            if abs(value - ends[0]) > abs(ends[1] - value):
-                right, ends[1] = middle, value
-            else:
-                left, ends[0] = middle, value
-            place = right if abs(ends[1] - ends[0]) > rises[i] / 2 else place
-        yield (left if abs(ends[1] - ends[0]) > least else right), right, place
+        slopes = rises / widths
+        beside = np.pad(slopes, 1, mode="reflect" if slopes.size > 1 else "edge")
+        usual = np.median([beside[:-2], slopes, beside[2:]], axis=0)  # itself in a smooth part
+        steepest = [np.argsort(-np.abs(slopes - trend)) for trend in (0 * usual, usual)]
+    for order, trend in zip(steepest, (0 * usual, usual), strict=True):
+        over = np.abs(rises - trend * widths)
+        for i in [i for i in order if over[i] > least][:_STEEP]:
+            yield _search(f, places[i : i + 2], values[i : i + 2], float(trend[i]), least)
+
+
+def _search(
+    f: Callable[[float], float], places: Any, values: Any, trend: float, least: float
+) -> tuple[float, float, float]:
+    """Halve an interval where f rises by more than its trend, down to neighbouring floats."""
+    (left, right), (low, high) = map(float, places), map(float, values)
+    high -= trend * (right - left)
+    begin, rise, place = left, abs(high - low), (left + right) / 2
+    while left < (middle := (left + right) / 2) < right and abs(high - low) > least:
+        value = f(middle) - trend * (middle - begin)
+        if abs(value - low) > abs(high - value):
+            right, high = middle, value
+        else:
+            left, low = middle, value
+        place = right if abs(high - low) > rise / 2 else place
+    return left if abs(high - low) > least else right, right, place
 
 
 def _moves(f: F, left: float, right: float, z: Any) -> bool:

@@ -147,6 +147,11 @@ def _read_bounds(bounds: Any) -> tuple[Any, Any]:
 class LeastSquares(Minimum):
     """A minimum of a sum of squares, or of another function of squares."""
 
+    @property
+    def loss(self) -> Any:
+        """What is made of the squares: a name or a function."""
+        return self.given.get("loss", "linear")
+
     def residuals(self, x: Any) -> Any:
         """Return the residuals, a vector."""
         function = self.given.get("fun", self.given.get("func"))
@@ -155,7 +160,7 @@ class LeastSquares(Minimum):
 
     def value(self, x: Any) -> Any:
         """Return half of the sum of what the loss makes of the squares."""
-        scale, loss = self.given.get("f_scale", 1.0), self.given.get("loss", "linear")
+        scale, loss = self.given.get("f_scale", 1.0), self.loss
         squares = (self.residuals(x) / scale) ** 2
         losses = loss(squares)[0] if callable(loss) else _LOSSES[loss](squares)
         return 0.5 * scale**2 * np.sum(losses)
@@ -179,6 +184,8 @@ class LeastSquares(Minimum):
                 "jac": jacobian(self.residuals)(x),
             }
             names = numbers.keys() & found.keys()
+            if self.loss != "linear":
+                names -= {"jac"}  # of which SciPy returns a multiple
             kept = {name: returned.keep_value(found[name], numbers[name]) for name in names}
             return {**known, **kept}
         if len(found) > 2:  # x, covariance, a dict, ...
@@ -208,6 +215,9 @@ _LOSSES: dict[str, F] = {
 class CurveFit(LeastSquares):
     """Parameters of a function that fit data."""
 
+    def __init__(self, given: Given) -> None:
+        super().__init__({**given, **(given.get("kwargs") or {})})  # those for least_squares
+
     def residuals(self, x: Any) -> Any:
         """Return the differences of the function and the data, by their standard deviations."""
         given = self.given
@@ -231,6 +241,8 @@ class CurveFit(LeastSquares):
     def know(self, returned: Returned, x: Any) -> Any:
         """Return the parts of SciPy's result that have derivatives, by their place in it."""
         known = super().know(returned, x)
+        if self.loss != "linear":
+            return known
         return {**known, 1: self._find_covariance(returned, x, self.residuals(x))}
 
     def _find_covariance(self, returned: Returned, x: Any, residuals: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from simpleautodiff.core.level import Traced, apply, take_current, to_plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.errors import ArgumentError, cite_line
 from simpleautodiff.plug.closures import pass_held
 from simpleautodiff.plug.inputs import (
     F,
@@ -59,6 +59,7 @@ def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: 
         raise ArgumentError("complex_func of quad: integrate the real and the imaginary part")
     for limit in (to_plain(a), to_plain(b)):
         check_real(limit, "quad")
+    _check_weight(a, b, options)
     points = options.get("points")
     options = {name: plain_tree(option) for name, option in options.items()}
     compute = functools.partial(solver, full_output=full_output, **options)
@@ -82,6 +83,27 @@ def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: 
     return Returned("the result of quad", [value], [found], way_out).complete({0: value})
 
 
+# What `quad` multiplies the integrand by, with weight= and wvar=.
+_WEIGHTS: dict[Any, F] = {
+    "cos": lambda x, w: np.cos(w * x),
+    "sin": lambda x, w: np.sin(w * x),
+    "cauchy": lambda x, c: 1 / (x - c),
+}
+
+
+def _check_weight(a: Any, b: Any, options: dict[str, Any]) -> None:
+    """Refuse derivatives that involve that of a weight."""
+    weight = options.get("weight")
+    if weight is None:
+        return
+    for name, part in (("wvar", options.get("wvar")), ("a limit", (a, b))):
+        if has_nodes(part) and (name == "wvar" or weight not in _WEIGHTS):
+            raise ArgumentError(
+                f"quad with weight={weight!r} has no derivative in {name}; write the weight into "
+                f"the function that is integrated, and leave weight= out{cite_line()}"
+            )
+
+
 def _integrate_between(
     f: F, shape: tuple[int, ...], limits: list[Any], z: Any, options: dict[str, Any]
 ) -> Any:
@@ -103,6 +125,8 @@ def _integrate(
     f: F, shape: tuple[int, ...], a: Any, b: Any, z: Any, options: dict[str, Any]
 ) -> Any:
     """Return ∫ f(x, z) dx from a to b, recorded; f returns arrays of `shape`."""
+    weight = _WEIGHTS.get(options.get("weight"))
+    weighted = f if weight is None else lambda x, z: f(x, z) * weight(x, options["wvar"])
 
     def rule(v: Any, a: Any, b: Any, z: Any) -> Linear:
         size = shape_of(z)[0]
@@ -125,8 +149,8 @@ def _integrate(
         )
 
     rules = (
-        lambda v, a, b, z: _limit_derivative(f, a, b, z, -1),
-        lambda v, a, b, z: _limit_derivative(f, b, a, z, 1),
+        lambda v, a, b, z: _limit_derivative(weighted, a, b, z, -1),
+        lambda v, a, b, z: _limit_derivative(weighted, b, a, z, 1),
         rule,
     )
     primitive = Primitive(

@@ -20,6 +20,7 @@ from simpleautodiff.plug.inputs import as_vector
 from simpleautodiff.plug.unknown import with_unknown_derivative
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.shapes import reshape
+from simpleautodiff.values.pytree import assemble
 
 _REFUSED = object()
 
@@ -117,7 +118,7 @@ class Returned:
             if part is _REFUSED:
                 return _REFUSED
             made.append(part)
-        return type(found[0])(made)
+        return assemble(found[0], made)
 
 
 _OF_BATCH = "may differ between the examples of vmap; ask for it in a loop over the examples"

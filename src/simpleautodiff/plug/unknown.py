@@ -7,12 +7,13 @@ need its derivative is refused.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.core.level import apply
-from simpleautodiff.core.linear import PartialAdjoint
+from simpleautodiff.core.linear import Linear, PartialAdjoint
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import AutodiffError
 
@@ -37,25 +38,7 @@ class UnknownDerivative(PartialAdjoint):
         _refuse(self.error)
 
 
-class UnknownSlope:
-    """A local derivative that is not known: so is its product with a tangent; adjoints are refused.
-
-    A slope that depends on jets is none of a map, whose products with tangents jets ask for.
-    """
-
-    __array_ufunc__ = None  # so that arrays leave the product to this class
-
-    def __init__(self, error: AutodiffError) -> None:
-        self.error = error
-
-    def __mul__(self, dot: Any) -> UnknownDerivative:
-        return UnknownDerivative(self.error)
-
-    def __rmul__(self, bar: Any) -> Any:
-        _refuse(self.error)
-
-
-def _refuse(error: AutodiffError) -> Any:
+def _refuse(error: AutodiffError, *operands: Any) -> Any:
     raise type(error)(str(error))
 
 
@@ -78,10 +61,10 @@ def with_unknown_derivative(value: Any, held: list[Any], error: AutodiffError) -
     """
     if not held:
         return value
-    slope = UnknownSlope(error)
+    rule = functools.partial(_rule, error)
     primitive = Primitive(
         "estimate",
-        (lambda *values: slope,) * (1 + len(held)),
+        (rule,) * (1 + len(held)),
         lambda value, *held: np.array(value)[()],
         "estimate({0})",
         "estimate",
@@ -90,3 +73,7 @@ def with_unknown_derivative(value: Any, held: list[Any], error: AutodiffError) -
         holomorphic=False,
     )
     return apply(primitive, value, *held)
+
+
+def _rule(error: AutodiffError, *_values: Any) -> Linear:
+    return Linear(lambda dot: UnknownDerivative(error), functools.partial(_refuse, error))

@@ -76,6 +76,8 @@ WITHOUT_DERIVATIVE = {  # refused when they are called with nodes: what to write
     "integrate.tanhsinh": "write scipy.integrate.quad(f, a, b)",
     "interpolate.griddata": "the interpolation is linear in the values: find its matrix W by "
     "griddata(points, np.eye(len(points)), xi), and write W @ values",
+    "interpolate.splprep": "interpolate each coordinate by "
+    "scipy.interpolate.make_interp_spline(u, x)",
     "optimize.milp": "find the integers by plain numbers, and the others by scipy.optimize.linprog "
     "with the integers fixed",
     "optimize.isotonic_regression": "write np.mean of each block of the plain result",
