@@ -72,7 +72,8 @@ def solve_ivp(
     Raises
     ------
     DomainError
-        If the solver gives up while nodes are involved; the message is SciPy's.
+        If the solver gives up while nodes are involved (the message is SciPy's), or if `fun` jumps
+        at a time that moves with what is differentiated.
 
     Examples
     --------
