@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,15 @@ import numpy as np
 from simpleautodiff.core.level import apply, to_plain
 from simpleautodiff.core.linear import Linear
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.errors import DomainError
-from simpleautodiff.plug.inputs import plain_solver, scipy_module
+from simpleautodiff.errors import DomainError, cite_line
+from simpleautodiff.plug.inputs import plain_solver, scipy_module, solve_each
+from simpleautodiff.plug.switches import find_jumps, follow, jump_stays
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.grad import jvp, linearize, vjp
 from simpleautodiff.transforms.jacobian import jacobian
 
+_SHIFT = 1e-5  # of inputs and states, relative: a jump that stays does not feel it
 IMPLICIT = ("Radau", "BDF", "LSODA")
 Right = Callable[[Any, Any, Any], Any]
 
@@ -67,10 +70,12 @@ class InitialValueProblem:
     count: int  # numbers in z of the original problem
     size: int  # numbers in y of the original problem
     adjoint: bool
+    derived: bool = False  # from another problem, whose right-hand side has been searched for jumps
 
     def __post_init__(self) -> None:
         self._solved: tuple[Any, Any] | None = None
         self._slopes: tuple[Any, Any] | None = None
+        self._searched: Any = None
 
     @property
     def flow(self) -> Primitive:
@@ -93,7 +98,7 @@ class InitialValueProblem:
             self.span,
             y0,
             t_eval=self.times,
-            dense_output=self.adjoint,
+            dense_output=self.adjoint or not self.derived,
             events=events or None,
             **self.solver(z, len(y0), lambda t, y: y, 1),
         )
@@ -128,6 +133,49 @@ class InitialValueProblem:
 
         return {**options, "jac": jac} if options["method"] in IMPLICIT else options
 
+    def refuse_moving_jumps(self, z: Any) -> float:
+        """Raise `DomainError` if the right-hand side jumps at a time that depends on z."""
+        if self.derived or (self._searched is not None and np.array_equal(self._searched, z)):
+            return 0.0
+        sol, change = self.solve(z).sol, None
+        here = follow(self.fun, lambda t, i: sol.interpolants[i](t), z)
+        anyhow = self._move(z, sol, lambda t: np.cos(0.2 + np.arange(len(sol(t)))))
+        for jump in find_jumps(here, sol.ts):
+            if all(jump_stays(here, there, jump) for there in anyhow):
+                continue  # it depends on neither z nor the state
+            change = change or self._solve_change(z)
+            if not all(jump_stays(here, there, jump) for there in self._move(z, sol, change)):
+                raise DomainError(
+                    f"the right-hand side of solve_ivp jumps at t = {jump[1]:.6g}, a time that "
+                    "moves with what is differentiated, and its derivative does not have the "
+                    "jump's part. Solve to the jump and from it, each time with the right-hand "
+                    "side that is valid there: two calls with that time as a limit of t_span, or, "
+                    "for a jump in the state, an event with terminal=True and a second call from "
+                    f"its t_events and y_events{cite_line()}"
+                )
+        self._searched = np.array(z)
+        return 0.0
+
+    def _solve_change(self, z: Any) -> Callable[[float], Any]:
+        """Return the derivative of the solution in one direction, `_choose_way(z)`, by time."""
+        problem, both = self.tangent(), np.concatenate([z, _choose_way(z)])
+        start, right = np.array(problem.initial(both), dtype=float), problem.fun
+        options = problem.solver(both, len(start), lambda t, y: y, 1)
+        found = run(lambda t, y: right(t, y, both), self.span, start, dense_output=True, **options)
+        return lambda t: _split_in_half(found.sol(t))[1]
+
+    def _move(self, z: Any, sol: Any, change: Callable[[float], Any]) -> list[Any]:
+        """Return the right-hand side for two neighbours of z, where the solution changes, too."""
+
+        def path(t: float, i: int, sign: int) -> Any:
+            y, dy = sol.interpolants[i](t), change(t)
+            return y + sign * _SHIFT * dy / np.max(np.abs(dy) / _find_scales(y), initial=1.0)
+
+        return [
+            follow(self.fun, partial(path, sign=sign), z + sign * _SHIFT * _choose_way(z))
+            for sign in (1, -1)
+        ]
+
     def slopes(self, z: Any) -> Any:
         """Return ∂y/∂z at all times, recorded: an array of shape (len(z), len(y), len(t))."""
         if self._slopes is None or self._slopes[0] is not z:
@@ -152,7 +200,7 @@ class InitialValueProblem:
             slopes = np.transpose(jacobian(start)(z) * sizes)
             return concatenate([start(z), reshape(slopes, (-1,))])
 
-        return replace(self, fun=fun, initial=initial)
+        return replace(self, fun=fun, initial=initial, derived=True)
 
     def tangent(self) -> InitialValueProblem:
         """Return the problem of y and of its change in one direction."""
@@ -166,7 +214,7 @@ class InitialValueProblem:
             z, dz = _split_in_half(z)
             return concatenate(jvp(start, (z,), (dz,)))
 
-        return replace(self, fun=fun, initial=initial)
+        return replace(self, fun=fun, initial=initial, derived=True)
 
 
 def _find_scales(z: Any) -> Any:
@@ -175,6 +223,11 @@ def _find_scales(z: Any) -> Any:
     Tolerances are absolute, too: a derivative in a rate of 1e7 would be far below them.
     """
     return np.maximum(1.0, np.abs(to_plain(z)))
+
+
+def _choose_way(z: Any) -> Any:
+    """Return a direction that is not special for any problem."""
+    return _find_scales(z) * np.cos(0.5 + np.arange(len(z)))
 
 
 def _scale(z: Any, direction: Any) -> tuple[Any, Any]:
@@ -207,9 +260,11 @@ def _push(problem: InitialValueProblem, z: Any, dz: Any) -> Any:
 
 def _make_flow(problem: InitialValueProblem) -> Primitive:
     def by_adjoint(v: Any, z: Any) -> Linear:
+        solve_each(problem.refuse_moving_jumps, to_plain(z))
         return Linear(lambda dz: _push(problem, z, dz), lambda bar: apply(problem.pull, z, bar))
 
     def by_matrix(v: Any, z: Any) -> Linear:
+        solve_each(problem.refuse_moving_jumps, to_plain(z))
         return Linear(
             lambda dz: np.tensordot(dz, problem.slopes(z), 1),
             lambda bar: np.tensordot(problem.slopes(z), bar, 2),

@@ -23,7 +23,7 @@ from simpleautodiff.plug.inputs import (
     require_plain,
     scipy_module,
 )
-from simpleautodiff.plug.times import find_crossing, move_to_nodes, output_times, step
+from simpleautodiff.plug.times import find_crossing, move_to_nodes, output_times, step_inside
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import check_function
 from simpleautodiff.transforms.jacobian import jacobian
@@ -72,7 +72,8 @@ def solve_ivp(
     Raises
     ------
     DomainError
-        If the solver gives up while nodes are involved; the message is SciPy's.
+        If the solver gives up while nodes are involved (the message is SciPy's), or if `fun` jumps
+        at a time that moves with what is differentiated.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def _make_interpolant(solution: F, t_span: Any, right: F, args: tuple[Any, ...])
         sides, places = np.unique(times, return_inverse=True)
         forward = 1 if to_plain(t_span[0]) <= to_plain(t_span[1]) else -1
         y = solution(sides[::forward])[:, ::forward][:, places]
-        y = move_to_nodes(right, np.atleast_1d(t), times, y, args)
+        y = move_to_nodes(right, np.atleast_1d(t), times, y, args, plain_tree(t_span))
         return y if shape_of(t) else y[:, 0]
 
     return sol
@@ -197,7 +198,7 @@ def _solve(
     first, last = t_span
     y0 = _check_real(y0) * 1.0
     if isinstance(first, Traced):
-        y0 = step(right, first, y0, args, to_plain(first) - first)
+        y0 = step_inside(right, first, y0, args, to_plain(first) - first, plain_tree(t_span))
     inputs = PackedInputs((y0, args), "solve_ivp")
     z = inputs.join()
     problem = _make_problem(right, inputs, plain_tree((t_span, t_eval)), shape_of(y0)[0], z, how)
@@ -216,7 +217,7 @@ def _solve(
             last = _find_latest_crossing(crossings, problem.span)
         y = y[:, np.isin(problem.times, found.t)]
     result.t = output_times(first, last, t_eval, found.t)
-    result.y = move_to_nodes(right, result.t, found.t, y, args)
+    result.y = move_to_nodes(right, result.t, found.t, y, args, plain_tree(t_span))
     result.sol = None
     return result
 

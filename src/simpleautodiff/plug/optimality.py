@@ -102,7 +102,7 @@ def settle(problem: Minimisation, x: Any, name: str) -> tuple[Any, Any, Any]:
     arrived = size <= _STALLED and np.max(moved, initial=0.0) <= _FAR
     if not (arrived and keeps_slope(conditions, both + step, step)):
         raise DomainError(
-            f"{name} did not arrive at a minimum whose curvature is neither 0 nor without a limit, "
+            f"{name} did not arrive at a minimum whose curvature is finite and not 0, "
             f"so the minimum has no derivative{cite_line()}"
         )
     return both, active, x

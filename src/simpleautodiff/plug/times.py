@@ -13,7 +13,8 @@ import numpy as np
 from simpleautodiff.arrays.newton import newton_steps, order_of
 from simpleautodiff.core.level import to_plain
 from simpleautodiff.errors import DomainError, RuleError
-from simpleautodiff.plug.inputs import F, as_vector, check_shape, has_nodes
+from simpleautodiff.plug.inputs import F, as_vector, check_shape, has_nodes, plain_tree, solve_each
+from simpleautodiff.plug.jumps import find_inside
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.grad import jvp
@@ -26,6 +27,21 @@ def step(right: F, t: Any, y: Any, args: tuple[Any, ...], h: Any) -> Any:
     k3 = right(t + h / 2, y + h / 2 * k2, *args)
     k4 = right(t + h, y + h * k3, *args)
     return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+def step_inside(
+    right: F, t: Any, y: Any, args: tuple[Any, ...], h: Any, span: tuple[float, float]
+) -> Any:
+    """Take a step at a time, if it is an end of the span with what is valid within the span."""
+    plain = to_plain(t)
+    if plain in span:
+        other = span[0] if plain == span[1] else span[1]
+        t = t + solve_each(_find_shift, right, plain, other, to_plain(y), plain_tree(args))
+    return step(right, t, y, args, h)
+
+
+def _find_shift(right: F, t: float, other: float, y: Any, args: tuple[Any, ...]) -> float:
+    return find_inside(lambda t, z: right(t, y, *z), t, other, args)
 
 
 def _check_order(tree: Any) -> None:
@@ -46,13 +62,16 @@ def output_times(first: Any, last: Any, t_eval: Any, found: Any) -> Any:
     return concatenate([as_vector([first]), found[1:-1], as_vector([last])])
 
 
-def move_to_nodes(right: F, t: Any, found: Any, y: Any, args: tuple[Any, ...]) -> Any:
+def move_to_nodes(
+    right: F, t: Any, found: Any, y: Any, args: tuple[Any, ...], span: tuple[float, float]
+) -> Any:
     """Return the solution at the same times as nodes, from the solution at plain times."""
     if not has_nodes(t):
         return y
     _check_order(t)
     columns = [
-        step(right, time, y[:, i], args, t[i] - time) for i, time in enumerate(found.tolist())
+        step_inside(right, time, y[:, i], args, t[i] - time, span)
+        for i, time in enumerate(found.tolist())
     ]
     return np.stack(columns, 1)
 
