@@ -60,7 +60,7 @@ def _find_unknown_rules(
 ) -> tuple[str, ...]:
     """Return the operations that are wrong by themselves, in a way that is not known.
 
-    There must be others that are right, or else it is no matter of rules.
+    More of them must be right, or else it is no matter of rules.
     """
     alone = [run for run in runs if run.is_alone or (constants and run.has_constant)]
     rules = {
@@ -72,7 +72,7 @@ def _find_unknown_rules(
     wrong = {kind for run in alone if id(run) not in told for kind in run.kinds}
     wrong -= {f"{kind}{BY_CONSTANT}" for kind in wrong}
     right = {kind for run in explained for kind in run.kinds} - wrong
-    return tuple(sorted(wrong)) if len(right) > 1 else ()
+    return tuple(sorted(wrong)) if len(right) > len(wrong) else ()
 
 
 def _explain_known(runs: Sequence[CaseRun]) -> Diagnosis:
@@ -133,8 +133,9 @@ def _exact(runs: Sequence[CaseRun], most: int = 2) -> Diagnosis | None:
 
     def exact(faults: tuple[str, ...], way: tuple[str, ...] = ()) -> bool:
         named = (*faults, *way)
-        by_order = any(fault.startswith(("overwritten", "stale_sum")) for fault in faults)
-        matter = by_order and IN_TURN not in way  # then zeros do, and what earlier graphs left
+        matter = (
+            any(map(_by_order, faults)) and IN_TURN not in way
+        )  # then zeros do, and what earlier graphs left
         own = (style for style in styles if matter or style not in (*ZEROS, *READY))
         return any(all(run.explained(named, style) for run in ordered) for style in own)
 
@@ -144,8 +145,9 @@ def _exact(runs: Sequence[CaseRun], most: int = 2) -> Diagnosis | None:
     styles = ("search", "tape", "tape to the end", *more, *ZEROS)
     faults = _find_candidates(failing)
     pairs = [p for p in combinations(faults, 2) if len(set(p) & set(ORDER_FAULTS)) < 2]
-    if failing[0].is_alone:  # of a single operation: one of the two must show there by itself
-        pairs = [pair for pair in pairs if any(map(failing[0].shows, pair))]
+    if failing[0].is_alone:  # of a single operation: one of the two must show there by itself,
+        first = failing[0]  # unless it depends on what earlier graphs left
+        pairs = [pair for pair in pairs if any(map(_by_order, pair)) or any(map(first.shows, pair))]
     found: list[tuple[str, ...]] = []
     for candidates in ([(fault,) for fault in faults], pairs)[:most]:
         for way in WAYS:
@@ -157,6 +159,11 @@ def _exact(runs: Sequence[CaseRun], most: int = 2) -> Diagnosis | None:
     if not found:
         return None
     return Diagnosis(found[0], True, _others(found))
+
+
+def _by_order(fault: str) -> bool:
+    """Tell whether what a fault does depends on the order in which graphs are swept."""
+    return fault.startswith(("overwritten", "stale_sum"))
 
 
 def _others(found: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
