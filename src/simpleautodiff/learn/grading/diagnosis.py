@@ -133,9 +133,8 @@ def _exact(runs: Sequence[CaseRun], most: int = 2) -> Diagnosis | None:
 
     def exact(faults: tuple[str, ...], way: tuple[str, ...] = ()) -> bool:
         named = (*faults, *way)
-        matter = (
-            any(map(_by_order, faults)) and IN_TURN not in way
-        )  # then zeros do, and what earlier graphs left
+        # Where the order of the graphs matters, zeros do, and what earlier graphs left.
+        matter = any(map(_by_order, faults)) and IN_TURN not in way
         own = (style for style in styles if matter or style not in (*ZEROS, *READY))
         return any(all(run.explained(named, style) for run in ordered) for style in own)
 
