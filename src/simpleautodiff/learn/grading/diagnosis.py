@@ -50,7 +50,7 @@ def explain(runs: Sequence[CaseRun]) -> Diagnosis:
     for operations in dict.fromkeys(filter(None, beside)):
         spoiled = {*operations, *(f"{operation}{BY_CONSTANT}" for operation in operations)}
         rest = _explain_known([run for run in runs if spoiled.isdisjoint(run.kinds)])
-        if rest.certain or operations == beside[-1]:
+        if rest.certain or (operations == beside[-1] and found.faults == ("unknown",)):
             return replace(rest, operations=operations)
     return found
 
