@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import Traced, Written, take_current
-from simpleautodiff.errors import LostDerivativeError, cite_line
+from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import astype, dtype_of
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 
@@ -29,7 +29,7 @@ def join_results(results: Any, shape: tuple[int, ...], name: str, dtype: Any = N
             joined[k] = result
         return joined.reshape((*shape, *inner))[()]
     if dtype.kind not in "fc":
-        raise LostDerivativeError(
+        raise RuleError(
             f"{name} rounds all results to {dtype}, the type of the first one, and integers have "
             f"no derivative; return a float there (0.0 for 0), or give otypes=[float]{cite_line()}"
         )

@@ -65,7 +65,9 @@ def _count_axes(signature: Any) -> list[int]:
 
 def _read_parts(x: Any, inner: int, shape: tuple[int, ...]) -> Callable[[tuple[int, ...]], Any]:
     """Return a function that reads what one call gets; plain numbers are Python's, as NumPy's."""
-    if not inner and not isinstance(x, Traced):
-        x = np.asarray(x, object)
-    x = broadcast_to(x, (*shape, *shape_of(x)[len(shape_of(x)) - inner :]))
-    return lambda index: getitem(x, index) if index else x[()]
+    whole = (*shape, *shape_of(x)[len(shape_of(x)) - inner :])
+    if isinstance(x, Traced):
+        x = broadcast_to(x, whole)
+        return lambda index: getitem(x, index) if index else x[()]
+    plain = np.broadcast_to(x if inner else np.asarray(x, object), whole)
+    return lambda index: plain[index]
