@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
-_UNCOUNTED = "<simpleautodiff importlib._bootstrap>"  # Python counts no frames of such a file
+UNCOUNTED = "<simpleautodiff importlib._bootstrap>"  # Python counts no frames of such a file
 
 
 def hide_frame(function: F) -> F:
@@ -29,5 +29,5 @@ def hide_frame(function: F) -> F:
     False
     """
     code: Any = function
-    code.__code__ = code.__code__.replace(co_filename=_UNCOUNTED)
+    code.__code__ = code.__code__.replace(co_filename=UNCOUNTED)
     return function

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.hidden_frames import hide_frame
+from simpleautodiff.arrays.hidden_frames import UNCOUNTED, hide_frame
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, no_scipy_rule
 from simpleautodiff.arrays.scipy.sparse_nodes import has_node
 from simpleautodiff.core.level import Traced
@@ -138,6 +138,8 @@ RUNNING: set[CodeType] = set()  # of the functions that run what is differentiat
 
 def _is_differentiated(frame: FrameType | None) -> bool:
     """Tell whether a frame runs code that is being differentiated, and not a part of SciPy's."""
+    while frame is not None and frame.f_code.co_filename == UNCOUNTED:
+        frame = frame.f_back  # a reloaded package has patched the same solver
     if frame is None or str(frame.f_globals.get("__name__")).startswith("scipy."):
         return False  # such as a solver that was called plainly
     while frame is not None and frame.f_code not in RUNNING:
