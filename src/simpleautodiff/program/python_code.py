@@ -13,6 +13,7 @@ import re
 import struct
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,8 +104,12 @@ def write_expression(
     function = _find_function(row, values)
     if isinstance(function, Decomposition):
         return _write_decomposition(function, pieces[0])
-    spelled = find_public_name(function)
-    return Piece(f"{spelled}({join_arguments(pieces)})") if spelled else otherwise(row, pieces)
+    settings = function.keywords if isinstance(function, partial) else {}
+    spelled = find_public_name(function.func if isinstance(function, partial) else function)
+    named = "".join(f", {name}={write_literal(x).text}" for name, x in settings.items())
+    return (
+        Piece(f"{spelled}({join_arguments(pieces)}{named})") if spelled else otherwise(row, pieces)
+    )
 
 
 def _find_function(row: Primitive, values: tuple[Any, ...]) -> Callable[..., Any]:
@@ -202,10 +207,6 @@ def _write_astype(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> P
     return Piece(f"np.asarray({pieces[0].text}).astype({str(np.dtype(values[1]))!r})[()]")
 
 
-def _write_einsum(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
-    return Piece(f"np.einsum({join_arguments(pieces)}, optimize={len(values) > 3})")
-
-
 def _concatenate(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
     return Piece(f"np.concatenate([{join_arguments(pieces[1:])}], axis={values[0][0]!r})")
 
@@ -248,7 +249,6 @@ _WRITERS: dict[str, StepWriter] = {
     "scatter": _scatter,
     "set_item": _fill_template("set_item({0}, {1}, {2})"),
     "astype": _write_astype,
-    "einsum": _write_einsum,
     "concatenate": _concatenate,
     "fourier": _make_fourier_writer,
     "half_transform": _fill_template("np.fft.rfft({0}, axis={1})"),

@@ -23,6 +23,7 @@ from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.decisions import as_operand
 from simpleautodiff.rules.row import add_kinks
+from simpleautodiff.values.other_arrays import Foreign
 
 
 def take_along(a: Any, order: Any, axis: int) -> Any:
@@ -64,11 +65,19 @@ def unique(
         new = np.any(new, axis=tuple(range(1, len(shape_of(a)))))
     elif equal_nan:
         new = new & ~(np.isnan(ordered[1:]) & np.isnan(ordered[:-1]))
-    group = np.concatenate([0 * order[:1], np.cumsum(new)])  # of each sorted element
-    first = np.concatenate([order[:1], order[1:][new]])
-    counts = scatter(record_with(group, np.ones(shape_of(order), int)), group, shape_of(first))
-    found = _share(ordered, a[first], group, counts)
-    inverse = group[np.argsort(order)]
+    if isinstance(to_plain(a), Foreign):  # whose library adds up no groups
+        if axis is not None or not np.all(new):
+            raise RuleError(
+                f"np.unique of equal elements or rows, which share their derivative, takes arrays "
+                f"of NumPy{cite_line()}"
+            )
+        first, found, counts, inverse = order, ordered, order * 0 + 1, np.argsort(order)
+    else:
+        group = np.concatenate([0 * order[:1], np.cumsum(new)])  # of each sorted element
+        first = np.concatenate([order[:1], order[1:][new]])
+        counts = scatter(record_with(group, np.ones(shape_of(order), int)), group, shape_of(first))
+        found = _share(ordered, a[first], group, counts)
+        inverse = group[np.argsort(order)]
     wanted = (
         (return_index, first),
         (return_inverse, reshape(inverse, shape_of(ar)) if axis is None else inverse),
