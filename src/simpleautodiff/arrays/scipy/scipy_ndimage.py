@@ -5,6 +5,7 @@ The weights of a filter are its impulse response.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -89,10 +90,14 @@ def convolve(
 ) -> Any:
     """Convolve an array with weights of the same rank: correlate with the reversed weights."""
     kernel = floats(weights)
-    sizes = shape_of(kernel)
-    shifts = repeat_per_axis(origin, len(sizes))
-    moved = [-shift - (n % 2 == 0) for n, shift in zip(sizes, shifts, strict=True)]
+    moved = mirror_origin(origin, shape_of(kernel))
     return correlate(input, reverse_axes(kernel), output, mode, cval, moved)
+
+
+def mirror_origin(origin: Any, sizes: Sequence[int]) -> list[int]:
+    """Return the origin of a filter whose neighbourhood, of these sizes, is turned around."""
+    shifts = repeat_per_axis(origin, len(sizes))
+    return [-shift - (n % 2 == 0) for n, shift in zip(sizes, shifts, strict=True)]
 
 
 def _make_1d_filter(implementation: Function) -> Function:

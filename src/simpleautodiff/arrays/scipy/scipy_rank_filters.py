@@ -16,6 +16,7 @@ from simpleautodiff.arrays.scipy.scipy_ndimage import (
     EDGES,
     check_no_output,
     gaussian_filter,
+    mirror_origin,
     repeat_per_axis,
 )
 from simpleautodiff.arrays.scipy.scipy_signal import floats
@@ -160,9 +161,7 @@ def _make_morphology(sign: int) -> Function:
         if sign > 0:  # dilation reads the neighbours on the other side
             there = np.flip(there)
             heights = None if heights is None else np.flip(heights)
-            sizes = [there.shape[axis] for axis in which]
-            shifts = repeat_per_axis(origin, len(which))
-            origin = [-s - (n % 2 == 0) for s, n in zip(shifts, sizes, strict=True)]
+            origin = mirror_origin(origin, [there.shape[axis] for axis in which])
         neighbours = _read_neighbours(x, there, mode, cval, origin, which)
         if heights is not None:
             neighbours = neighbours + sign * getitem(heights, there)
